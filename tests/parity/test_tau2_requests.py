@@ -1,15 +1,9 @@
-"""Under protocol=official what tau2-bench's agent and user are asked is upstream's, word by word.
-
-`EVALBOARD_TAU2_CHECKOUT` names a checkout of tau2-bench and `EVALBOARD_TAU2_PYTHON` an interpreter
-with its requirements but for those that ask models.
-"""
+"""Under protocol=official tau2-bench's agent and user are asked in upstream's words."""
 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -24,22 +18,11 @@ FIRST_REQUESTS = ("retail", "airline")
 
 
 @pytest.fixture(scope="module")
-def checkout() -> Path:
-    folder = os.environ.get("EVALBOARD_TAU2_CHECKOUT")
-    if not folder or not Path(folder).is_dir():
-        pytest.skip("shared data absent: EVALBOARD_TAU2_CHECKOUT names no checkout of tau2-bench")
-    return Path(folder)
-
-
-@pytest.fixture(scope="module")
-def asked(checkout):
+def asked(tau2_checkout, tau2_python):
     """What upstream's own code asks, by domain."""
-    python = os.environ.get("EVALBOARD_TAU2_PYTHON", "")
-    if not Path(python).is_file():
-        pytest.skip("shared data absent: EVALBOARD_TAU2_PYTHON names no interpreter for tau2-bench")
     policies = {domain: f"The policy of {domain}." for domain in FIRST_REQUESTS}
     done = subprocess.run(
-        [python, "-m", DRIVER, str(checkout)],
+        [tau2_python, "-m", DRIVER, str(tau2_checkout)],
         input=json.dumps(policies),
         capture_output=True,
         text=True,
@@ -55,8 +38,8 @@ def plain(messages):
 
 
 @pytest.mark.parametrize("domain", FIRST_REQUESTS)
-def test_requests_are_upstreams(checkout, asked, domain):
-    texts, theirs = read_tau2_texts(checkout), asked[domain]
+def test_requests_are_upstreams(tau2_checkout, asked, domain):
+    texts, theirs = read_tau2_texts(tau2_checkout), asked[domain]
     assert json.loads(texts.tools[domain]) == theirs["tools"]
     assert json.dumps(json.loads(texts.tools[domain])) == json.dumps(theirs["tools"])
     assert plain(theirs["agent"]) == [
@@ -65,7 +48,7 @@ def test_requests_are_upstreams(checkout, asked, domain):
         ("user", LINE),
     ]
     assert theirs["temperatures"] == [texts.temperature, texts.user_temperature]
-    path = checkout / "data" / "tau2" / "domains" / domain / "tasks.json"
+    path = tau2_checkout / "data" / "tau2" / "domains" / domain / "tasks.json"
     tasks = [read_task(row) for row in json.loads(path.read_text("utf-8"))]
     assert {task.id for task in tasks} == theirs["users"].keys()
     for task in tasks:

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import re
-import subprocess
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -30,10 +28,10 @@ from evalcore.benchmarks.tau2_bench.environment.tasks import Task
 from evalcore.errors import EnvironmentFailure
 from evalcore.exchange.tau2_bench_texts import read_tau2_texts
 from evalcore.records import Completion, GenerationRequest, Sample, Verdict, to_plain
-from evalcore.settings import ROOT, load_settings
+from evalcore.settings import load_settings
 from evalcore.targets.endpoint.chat import ChatDialect
 from evalcore.targets.endpoint.dialect import Capabilities
-from tests.support.tau2_parity import build_official_task
+from tests.support.tau2_parity import Upstream
 
 Answer = dict[str, Any]
 Script = dict[str, list[Answer]]
@@ -293,38 +291,6 @@ def play_here(benchmark: Any, sample: Sample, url: str, trial: int) -> Verdict |
     return asyncio.run(benchmark.evaluate_sample(sample, episode))
 
 
-class UpstreamEpisodes:
-    """Upstream's orchestrator in another interpreter."""
-
-    def __init__(self, python: str, checkout: Path, url: str) -> None:
-        self.process = subprocess.Popen(
-            [python, "-m", "tests.support.tau2_upstream_episodes", str(checkout), url],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            cwd=ROOT,
-            env={
-                **os.environ,
-                "TAU2_DATA_DIR": str(checkout / "data"),
-                "LITELLM_LOCAL_MODEL_COST_MAP": "True",
-            },
-        )
-
-    def play(self, domain: str, task: Task, trial: int) -> dict[str, Any]:
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        request = {"domain": domain, "task": build_official_task(task), "trial": trial}
-        self.process.stdin.write(json.dumps(request) + "\n")
-        self.process.stdin.flush()
-        line = self.process.stdout.readline()
-        assert line, "upstream's interpreter ended"
-        return dict(json.loads(line))
-
-    def close(self) -> None:
-        self.process.kill()
-        self.process.communicate()
-
-
 _TIMING = re.compile(r"retrieval=\d+ms, total=\d+ms")
 #: What a server takes as said where a body leaves it out.
 _DEFAULTS = {"tool_choice": "auto"}
@@ -433,8 +399,8 @@ def compare_episodes(
     differences: list[Any] = []
     counts: dict[str, int] = {"episodes": 0, "requests": 0, "rewarded": 0}
     with serve_scripts() as server:
-        upstream = UpstreamEpisodes(python, checkout, server.url)
-        try:
+        data = checkout / "data"
+        with Upstream(python, "tau2_upstream_episodes", checkout, data, server.url) as upstream:
             for sample in samples[: count or None]:
                 task = to_task(sample)
                 tools = {
@@ -444,7 +410,7 @@ def compare_episodes(
                 script = Fumbler(task, tools, seed).draw()
                 server.start(script)
                 trial = seed % 3
-                theirs = upstream.play(domain, task, trial)
+                theirs = upstream.ask(domain=domain, task=task, trial=trial)
                 asked = server.asked
                 server.start(script)
                 ours = play_here(benchmark, sample, server.url, trial)
@@ -457,8 +423,6 @@ def compare_episodes(
                     differences.append((sample.id, "request", *difference, theirs))
                 elif problem := _find_other_end(theirs, ours):
                     differences.append((sample.id, "end", problem, theirs))
-        finally:
-            upstream.close()
     return differences, counts
 
 

@@ -6,21 +6,21 @@ import json
 import os
 import subprocess
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import pytest
+
 from evalcore.benchmarks.tau2_bench.environment import telecom
 from evalcore.benchmarks.tau2_bench.environment.loaders import list_splits, load_tasks, load_world
 from evalcore.benchmarks.tau2_bench.environment.reward import compute_reward, start_environment
-from evalcore.benchmarks.tau2_bench.environment.tasks import (
-    Task,
-    task_to_json,
-)
+from evalcore.benchmarks.tau2_bench.environment.tasks import Task, task_to_json
 from evalcore.benchmarks.tau2_bench.environment.world import Environment, World
+from evalcore.errors import DatasetError
+from evalcore.settings import ROOT
 
-DRIVER = Path(__file__).with_name("tau2_upstream.py")
 #: What upstream answers in another way; no state depends on it.
 _SEARCH = ("KB_search", "grep")
 _ODD: tuple[Any, ...] = (None, 3, 2.5, "", "x", [], {}, True, "3", -1)
@@ -102,16 +102,24 @@ def _iter_tables(world: World) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def dump_state(environment: Environment) -> tuple[Any, Any]:
-    """Both sides in upstream's layout."""
+    """Both sides as upstream's program gives them: what changed, or all of a telephone's."""
     world, state = environment.domain, environment.state
-    agent = {name: dict(state.agent.rows(name)) for name in state.agent._base.tables}
-    if world.name == "banking_knowledge":
-        return agent, agent
     if world.name != "telecom":
-        return agent, None
-    lists = {name: list(agent[name].values()) for name in telecom.TABLES}
+        agent: dict[str, dict[str, Any]] = defaultdict(dict)
+        for (table, row_id), row in state.agent.list_changed_entities().items():
+            agent[table][row_id] = row
+        return agent, agent if world.name == "banking_knowledge" else None
+    lists = {name: [row for _, row in state.agent.rows(name)] for name in telecom.TABLES}
     user = {name: state.user.get(name, name) for name in state.user._base.tables}
     return lists, user
+
+
+def dump_base(world: World) -> Any:
+    """The database that episodes begin with, as upstream's program gives it."""
+    if world.name == "telecom":
+        return {}
+    tables = {name: dict(world.state.agent.rows(name)) for name in world.state.agent._base.tables}
+    return json.loads(json.dumps(tables))
 
 
 def play_here(world: World, task: Task, calls: Sequence[Call], says: Sequence[str]) -> Any:
@@ -129,32 +137,40 @@ def play_here(world: World, task: Task, calls: Sequence[Call], says: Sequence[st
 
 
 class Upstream:
-    """Upstream's own code in another interpreter, one episode a line."""
+    """Upstream's own code in another interpreter: one of the programs beside this file that answers
+    a line with a line."""
 
-    def __init__(self, python: str, checkout: Path, data: Path) -> None:
+    def __init__(self, python: str, program: str, checkout: Path, data: Path, *rest: str) -> None:
         self.process = subprocess.Popen(
-            [python, str(DRIVER), str(checkout)],
+            [python, "-m", f"tests.support.{program}", str(checkout), *rest],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
             text=True,
-            env={**os.environ, "TAU2_DATA_DIR": str(data)},
+            cwd=ROOT,
+            env={
+                **os.environ,
+                "TAU2_DATA_DIR": str(data),
+                "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+            },
         )
 
-    def play(self, domain: str, task: Task, calls: Sequence[Call], says: Sequence[str]) -> Any:
-        request = {"domain": domain, "calls": calls, "says": says, "states": True}
-        request["task"] = build_official_task(task)
+    def __enter__(self) -> Upstream:
+        return self
+
+    def __exit__(self, *reason: object) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+    def ask(self, **request: Any) -> Any:
+        if "task" in request:
+            request["task"] = build_official_task(request["task"])
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(json.dumps(request) + "\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
-        assert line, self.process.stderr.read()[-3000:] if self.process.stderr else "no answer"
+        assert line, "upstream's interpreter ended"
         return json.loads(line)
-
-    def close(self) -> None:
-        self.process.kill()
-        self.process.communicate()
 
 
 def build_official_task(task: Task) -> dict[str, Any]:
@@ -174,6 +190,14 @@ def build_official_task(task: Task) -> dict[str, Any]:
     return fields
 
 
+def require_world(folder: Path, domain: str) -> World:
+    """A domain of a checkout; the test is skipped where the checkout lacks a file of it."""
+    try:
+        return load_world(folder, domain)
+    except DatasetError as error:
+        pytest.skip(f"shared data absent: {domain} is unproved: {error}")
+
+
 def load_all_tasks(folder: Path, domain: str) -> tuple[World, list[Task]]:
     world = load_world(folder, domain)
     tasks: dict[str, Task] = {}
@@ -182,27 +206,49 @@ def load_all_tasks(folder: Path, domain: str) -> tuple[World, list[Task]]:
     return world, list(tasks.values())
 
 
-def find_differences(
-    upstream: Upstream, folder: Path, domain: str, count: int, seed: int = 0
-) -> tuple[list[Any], int]:
-    """The first fields in which fuzzed episodes differ, and how many earned the reward."""
+def iter_comparisons(
+    upstream: Upstream, folder: Path, domain: str, numbers: Iterable[int], seed: int = 0
+) -> Iterator[tuple[int, bool, Any]]:
+    """Fuzzed episodes by number from 0: whether upstream rewards each, and the first field in which
+    ours differs, with the calls and both values; None if nowhere."""
     world, tasks = load_all_tasks(folder, domain)
-    fuzzer, differences, rewarded = Fuzzer(world, tasks, seed), [], 0
-    for number in range(count):
+    theirs = _strip_notes(upstream.ask(domain=domain))
+    assert theirs == dump_base(world), f"{domain}: upstream's database is another one"
+    fuzzer, chosen = Fuzzer(world, tasks, seed), set(numbers)
+    for number in range(max(chosen, default=-1) + 1):
         task, calls, says = fuzzer.draw()
-        theirs, ours = upstream.play(domain, task, calls, says), play_here(world, task, calls, says)
-        rewarded += theirs["reward"] == 1
-        for name in ("errors", "reward", "agent", "user"):
-            if _normalize(theirs[name]) != _normalize(ours[name]):
-                differences.append((number, name, task.id, calls, theirs[name], ours[name]))
-                break
-    return differences, rewarded
+        if number not in chosen:
+            continue
+        theirs = upstream.ask(domain=domain, task=task, calls=calls, says=says, states=True)
+        ours = play_here(world, task, calls, says)
+        names = (
+            name
+            for name in ("errors", "reward", "agent", "user")
+            if _normalize(theirs[name], world) != _normalize(ours[name], world)
+        )
+        name = next(names, "")
+        difference = (name, task.id, calls, theirs[name], ours[name]) if name else None
+        yield number, theirs["reward"] == 1, difference
 
 
-def _normalize(value: Any) -> Any:
-    """Bills that an episode began have ids that upstream draws at random: they get one here."""
-    if isinstance(value, dict) and "verification_history" in value:
-        return {name: table.get("data", table) for name, table in value.items()}
+def _strip_notes(base: Any) -> Any:
+    """Tables without the notes that a bank's have beside their rows."""
+    return {
+        name: table["data"] if set(table) == {"data", "notes"} else table
+        for name, table in base.items()
+    }
+
+
+def _normalize(value: Any, world: World) -> Any:
+    """Bills that an episode began have ids that upstream draws at random: they get one here. A row
+    that equals its first state, but for the kind of a number, is none that changed."""
+    if isinstance(value, dict) and world.name != "telecom":
+        base = world.state.agent
+        return {
+            name: rows
+            for name, table in value.items()
+            if (rows := {key: row for key, row in table.items() if base.get(name, key) != row})
+        }
     if isinstance(value, dict) and "bills" in value:
         drawn = {
             bill["bill_id"]

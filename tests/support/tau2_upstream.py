@@ -1,13 +1,18 @@
 """Run in an environment with tau2-bench: play calls through it and print what it makes of them.
 
-`python tau2_upstream.py CHECKOUT` reads JSON lines of {domain, task, calls, says} and answers each
-with {reward, parts, agent, user, errors}. Models are never asked: litellm is an empty module here.
+`python -m tests.support.tau2_upstream CHECKOUT` reads JSON lines of {domain, task, calls, says} and
+answers each with {reward, db, agent, user, errors, contents}; one of {domain} alone with the
+database that episodes begin with. Models are never asked: litellm is an empty module here.
 """
 
 import json
 import sys
 import types
+from functools import partial
 from pathlib import Path
+from random import random
+
+from tests.support.tau2_rows import BaseDatabase
 
 
 def stub_modules(but=()):
@@ -41,6 +46,10 @@ def stub_modules(but=()):
     sys.meta_path.insert(0, Finder())
 
 
+#: The first state of each domain whose rows are many.
+BASES = {}
+
+
 def load_domain(name, variant="no_knowledge"):
     """The constructor of a domain's environment, whose database is read once."""
     import importlib
@@ -55,20 +64,37 @@ def load_domain(name, variant="no_knowledge"):
 
         def construct(solo_mode=False, **_):
             return module.get_environment(base.model_copy(deep=True), user.model_copy(deep=True))
-    elif name == "banking_knowledge":
-        base = module.get_db()
 
-        def construct(solo_mode=False, **kwargs):
-            copy = base.model_copy(deep=True)
-            return module.get_environment(copy, retrieval_variant=variant, **kwargs)
+        return construct
+    words = {}
+    if name == "banking_knowledge":
+        documents = module.get_knowledge_base()
+        module.get_knowledge_base = lambda: documents
+        words = {"retrieval_variant": variant}
+        base = BASES[name] = BaseDatabase(module.get_db())
     else:
-        full = module.get_environment()
-        base = full.tools.db
+        base = BASES[name] = BaseDatabase(module.get_environment().tools.db)
 
-        def construct(solo_mode=False, **_):
-            return module.get_environment(base.model_copy(deep=True))
+    def construct(solo_mode=False, **kwargs):
+        kwargs = kwargs if words else {}
+        environment = module.get_environment(base.fork(), **words, **kwargs)
+        for kit in (environment.tools, environment.user_tools):
+            if kit is not None:
+                kit.get_db_hash = lambda kit=kit: base.hash(kit.db)
+        return environment
 
     return construct
+
+
+def dump_states(name, environment):
+    """Both sides in the end: what changed of a database of many rows, else all of it."""
+    users = environment.user_tools
+    if name in BASES:
+        agent = BASES[name].list_changes(environment.tools.db)
+        user = BASES[name].list_changes(users.db) if users else None
+    else:
+        agent, user = environment.tools.db.model_dump(), users.db.model_dump()
+    return json.loads(json.dumps([agent, user], default=str))
 
 
 def reset_vpn():
@@ -138,50 +164,55 @@ def score(construct, task, messages):
     return reward, bool(world.db_check.db_match)
 
 
-def main():
-    checkout = Path(sys.argv[1])
-    stub_modules()
+def enter_checkout(checkout, but=()):
+    """Make upstream's package importable, without what it imports itself: models and voices."""
+    stub_modules(but)
     sys.path.insert(0, str(checkout / "src"))
-    package = types.ModuleType("tau2")  # without its own imports, which reach for models and voices
+    package = types.ModuleType("tau2")
     package.__path__ = [str(checkout / "src" / "tau2")]
     sys.modules["tau2"] = package
     from loguru import logger
 
     logger.remove()
+
+
+def answer_line(request, constructors):
     from tau2.data_model.tasks import Task
 
+    name = request["domain"]
+    if name not in constructors:
+        constructors[name] = load_domain(name)
+    if "task" not in request:
+        base = BASES[name].database.model_dump() if name in BASES else {}
+        return json.loads(json.dumps(base, default=str))
+    if name == "telecom":
+        reset_vpn()
+    task, construct = Task.model_validate(request["task"]), constructors[name]
+    if name == "banking_knowledge":
+        construct = partial(construct, read_log_allowlist=list_logged_reads(task))
+    messages, environment, errors = play(construct, task, request["calls"], request["says"])
+    try:
+        reward, same = score(construct, task, messages)
+    except Exception:  # its own checks fail on what a wrong call left behind: no reward
+        reward, same = 0.0, False
+    agent, user = dump_states(name, environment) if request.get("states") else (None, None)
+    if name in BASES and random() < 0.05:
+        BASES[name].check_hash(environment.tools.db)
+    return {
+        "reward": reward,
+        "db": same,
+        "errors": errors,
+        "contents": [message.content for message in messages if message.role == "tool"],
+        "agent": agent,
+        "user": user,
+    }
+
+
+def main():
+    enter_checkout(Path(sys.argv[1]))
     constructors = {}
     for line in sys.stdin:
-        request = json.loads(line)
-        name = request["domain"]
-        constructors.setdefault(name, load_domain(name))
-        if name == "telecom":
-            reset_vpn()
-        task = Task.model_validate(request["task"])
-        construct = constructors[name]
-        if name == "banking_knowledge":
-            from functools import partial
-
-            construct = partial(construct, read_log_allowlist=list_logged_reads(task))
-        messages, environment, errors = play(construct, task, request["calls"], request["says"])
-        try:
-            reward, same = score(construct, task, messages)
-        except Exception:  # its own checks fail on what a wrong call left behind: no reward
-            reward, same = 0.0, False
-        agent = json.loads(json.dumps(environment.tools.db.model_dump(), default=str))
-        users = environment.user_tools
-        user = json.loads(json.dumps(users.db.model_dump(), default=str)) if users else None
-        if not request.get("states"):
-            agent = user = None
-        answer = {
-            "reward": reward,
-            "db": same,
-            "errors": errors,
-            "contents": [m.content for m in messages if m.role == "tool"],
-            "agent": agent,
-            "user": user,
-        }
-        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.write(json.dumps(answer_line(json.loads(line), constructors)) + "\n")
         sys.stdout.flush()
 
 

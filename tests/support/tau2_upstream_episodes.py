@@ -8,25 +8,12 @@ URL/user. Judges are never asked: that part of a reward is left out.
 import json
 import random
 import sys
-import types
 from pathlib import Path
 
-from tests.support.tau2_upstream import list_logged_reads, load_domain, reset_vpn, stub_modules
+from tests.support.tau2_upstream import enter_checkout, list_logged_reads, load_domain, reset_vpn
 
 #: The retrieval of a bank's documents that our side has too.
 VARIANT = "bm25_grep"
-
-
-def build_constructors(checkout):
-    """The constructor of each domain's environment, its database read once."""
-    constructors = {}
-
-    def find(domain):
-        if domain not in constructors:
-            constructors[domain] = load_domain(domain, VARIANT)
-        return constructors[domain]
-
-    return find
 
 
 def play(construct, request, url):
@@ -100,18 +87,14 @@ def main():
     import litellm
 
     litellm.suppress_debug_info = True
-    stub_modules(but=("litellm", "openai"))
-    sys.path.insert(0, str(checkout / "src"))
-    package = types.ModuleType("tau2")  # without its own imports, which reach for models and voices
-    package.__path__ = [str(checkout / "src" / "tau2")]
-    sys.modules["tau2"] = package
-    from loguru import logger
-
-    logger.remove()
-    find = build_constructors(checkout)
+    enter_checkout(checkout, but=("litellm", "openai"))
+    constructors = {}
     for line in sys.stdin:
         request = json.loads(line)
-        answer = play(find(request["domain"]), request, url)
+        domain = request["domain"]
+        if domain not in constructors:
+            constructors[domain] = load_domain(domain, VARIANT)
+        answer = play(constructors[domain], request, url)
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
 

@@ -113,6 +113,8 @@ def log_verification(
 def give_discoverable_user_tool(
     world: State, discoverable_tool_name: str, arguments: str = "{}"
 ) -> str:
+    if not isinstance(discoverable_tool_name, str):  # upstream's own lookup raises here
+        raise TypeError("a tool's name must be a text")
     tool = _HIDDEN_USER_TOOLS.get(discoverable_tool_name)
     if tool is None:
         raise RefusedCall(f"Unknown discoverable tool '{discoverable_tool_name}'.")
