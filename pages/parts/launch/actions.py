@@ -65,21 +65,19 @@ def draw_launch_result(kind: str, subject: Record, heading: str = "") -> None:
 
 def _has_connection_failed(request: RunRequest, second: ChosenTarget | None) -> bool:
     """Whether the last test of one of the targets, as the form has them now, failed."""
-    subjects = {"connection": TargetSpec(key=request.target, options=request.target_options)}
-    if second:
-        subjects["connection_second"] = TargetSpec(key=second.key, options=second.options)
-    for slot, subject in subjects.items():
-        stored = st.session_state.get(_SLOT + slot)
-        if stored is not None and stored[0] == subject:
-            result = stored[1]
-            if isinstance(result, str) or not result.ok:
-                return True
+    first = TargetSpec(key=request.target, options=request.target_options)
+    other = TargetSpec(key=second.key, options=second.options) if second else None
+    for slot, subject in (("connection", first), ("connection_second", other)):
+        tested, result = st.session_state.get(_SLOT + slot) or (None, None)
+        if subject and tested == subject and (isinstance(result, str) or not result.ok):
+            return True
     return False
 
 
 def _draw_connection_report(report: ConnectionReport) -> None:
     if not report.ok:
-        st.error(escape_markdown(report.message, 600), icon=":material/link_off:")
+        failure = escape_markdown(localize_note(report.message), 600)
+        st.error(failure, icon=":material/link_off:")
         run_facts.draw_capabilities(report)
         return
     message = tr("launch.answers")
@@ -222,7 +220,9 @@ def _draw_request_summary(request: RunRequest, second: ChosenTarget | None) -> N
 
 
 def _draw_target_name(key: str, options: Mapping[str, Any]) -> None:
-    """A target with the options that tell it apart."""
+    """A target with the options that tell it apart; nothing until there is a name."""
+    if key.endswith((":", "/")):
+        return
     display_name = display_names.resolve_target_name(key, key)
     st.text(to_plain_line(key if display_name == key else f"{display_name} · {key}", 200))
     if options:

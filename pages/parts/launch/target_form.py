@@ -18,7 +18,7 @@ from evalcore.runner.client import ServedModel
 from evalcore.settings import Endpoint, Settings
 from pages.parts.launch import preflight
 from pages.parts.launch.preflight import LaunchProblem
-from pages.shared import display_names, url_state, visitor
+from pages.shared import display_names, url_state, visitor, wording
 from pages.shared.widgets import draw_field
 from pages.shared.wording import escape_markdown, localize, localize_note, to_plain_line, tr
 
@@ -71,7 +71,7 @@ def find_application_problems(
             names = [
                 localize(cards[benchmark].find_metric(key).title) or key for key in unanswerable
             ]
-            values = {"title": card.title, "benchmark": title, "metrics": ", ".join(names)}
+            values = {"title": card.title, "benchmark": title, "metrics": wording.join_names(names)}
             problems.append(LaunchProblem(key="launch.problem.unanswered", values=values))
     return problems
 
@@ -88,7 +88,7 @@ def _draw_application_facts(card: ApplicationCard) -> None:
     ]
     st.caption(escape_markdown(card.about, 300))
     if served:
-        st.caption(tr("launch.application_answers", benchmarks=", ".join(served)))
+        st.caption(tr("launch.application_answers", benchmarks=wording.join_names(served)))
 
 
 # A widget for each option a card declares, and the values that differ from the defaults.

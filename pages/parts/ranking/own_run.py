@@ -57,8 +57,8 @@ def draw_own_run(standing: RunStanding, frame: pd.DataFrame, share: str) -> None
 def _describe_own_row(own: pd.Series[Any], total: int) -> Any:
     name = link_target(str(own["name"]), str(own["identity"]))
     score = "" if pd.isna(own["score"]) else f"{own['score']:.1f}"
-    if own["status"] != "ranked":
-        reason = tr(f"ranking.status.{own['status']}")
+    if (status := own["status"]) != "ranked":
+        reason = tr(f"ranking.status.{status}")
         return format_html("ranking.own.unranked", name=name, reason=reason)
     ends = f"{own['rank_low']}–{own['rank_high']}"
     is_certain = own["rank_low"] == own["rank_high"]
