@@ -28,6 +28,7 @@ from evalcore.benchmarks.sql_markup import (
     find_tagged_blocks,
     split_fences,
     strip_thinking,
+    unescape_breaks,
     unescape_entities,
 )
 from evalcore.benchmarks.sql_roles import (
@@ -47,6 +48,7 @@ from evalcore.benchmarks.sql_text import (
     is_routine,
     looks_like_prose,
     normalize_answer_text,
+    normalize_statement,
     split_statements,
     starts_like_sql,
 )
@@ -91,6 +93,8 @@ _IN_PRODUCT = re.compile(
 )
 #: The rest of a literal whose quotes are doubled.
 _DOUBLED = re.compile(r"([^']*''(?:[^']|'')*+)'(?!')")
+#: Words about a statement that begin like one.
+_ADVICE = re.compile(r"(?=.{0,200}\b(?:the|an)\b)[A-Za-z_ ,.'’-]{1,400}")
 #: What may end a statement that is given as it was asked for.
 _TERMINATOR = re.compile(r"[\s;]*(?:\n[ \t]*(?:/|GO)[ \t]*)?")
 
@@ -116,8 +120,10 @@ def extract_sql(text: str, dialect: str = "", original: str = "") -> SqlAnswer:
     question.advised = None if is_sql else find_advised_place(rest)
     candidates = _find_sql_candidates(_drop_quoted_script(rest, question), question)
     sql = choose_candidate(candidates, question)
-    is_answered = sql and not question.is_other_kind(sql)
+    is_answered = sql and not question.is_other_kind(sql) and question.shares_tables(sql)
     if not is_answered and is_refusal(rest):
+        return SqlAnswer(kind="none")
+    if not question.parser.accepts(sql) and _ADVICE.fullmatch(sql):
         return SqlAnswer(kind="none")
     if not sql or (question.is_quoted(sql) and (is_refusal(rest) or is_instruction(rest, sql))):
         return SqlAnswer(kind="none")
@@ -191,6 +197,7 @@ def _read_blocks(blocks: Sequence[Block], question: Question) -> Iterator[Candid
         body, role = unescape_entities(block.body), detect_candidate_role(block.before)
         role = "rejected" if is_withdrawn(block.after) else role
         dialect = _detect_dialect(block)
+        body = body if question.parser.accepts(body) else unescape_breaks(body)
         if is_only_comments(body) or len(body.split(None, 1)) < 2:  # a keyword that is marked
             continue
         if starts_like_sql(body):
@@ -281,7 +288,8 @@ def _split_candidates(candidates: list[Candidate], question: Question) -> list[C
             last = pieces[-1] if pieces else None
             if last and last.form == piece.form == 2 and not question.parser.accepts(last.sql):
                 joined = f"{last.sql}\n{piece.sql}"
-                if question.parser.accepts(joined):
+                is_again = normalize_statement(last.sql) in normalize_statement(piece.sql)
+                if question.parser.accepts(joined) and not is_again:
                     pieces[-1] = Candidate(joined, last.role, dialect=last.dialect)
                     continue
             pieces.append(piece)

@@ -126,7 +126,11 @@ class Question:
 
     def is_compared(self, sql: str) -> bool:
         """Whether the original stands inside of a statement, as in a test of both."""
-        return bool(self.original) and normalize_statement(sql).find(self._normalized) > 0
+        normalized = normalize_statement(sql)
+        start = normalized.find(self._normalized) if self.original else -1
+        return start > 0 or (
+            start == 0 and _SET_OPERATOR.match(normalized, len(self._normalized)) is not None
+        )
 
     def goes_on(self, sql: str, later: str) -> bool:
         """Whether a later statement has an earlier one as a part, or keeps whatever that changed in
@@ -164,6 +168,14 @@ class Question:
     def is_other_kind(self, sql: str) -> bool:
         """Whether a statement defines something where a query or a change was asked for."""
         return self.statement_class in _SINGLE and self.classify(sql) in ("CREATE", "ROUTINE")
+
+    def shares_tables(self, sql: str) -> bool:
+        """Whether a query reads one of the original's tables; true where that cannot be read."""
+        asked = _parse_query(self.original, (self.dialect, *_SOURCE_DIALECTS))
+        read = _parse_query(sql, (self.dialect,))
+        if asked is None or read is None:
+            return True
+        return not _list_tables(asked) or bool(_list_tables(asked) & _list_tables(read))
 
     def is_upsert(self, statements: Sequence[str]) -> bool:
         """Whether two changes of different kinds of one table together do what one statement did

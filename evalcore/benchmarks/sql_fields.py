@@ -58,6 +58,9 @@ _NOT_FIELDS = re.compile(
 
 def find_json_sql(text: str) -> list[Block]:
     """The one field of an object that holds SQL, with its name; a text that is no JSON has none."""
+    whole = re.fullmatch(r"\s*(\"(?:[^\"\\]|\\.)*+\")\s*", text, re.S)
+    if whole:
+        return _find_sql_field(_decode(whole[1], 0)[0], 8)
     start = text.find("{")
     listed = text.find("[")
     if 0 <= listed < (start if start >= 0 else len(text)) and re.match(
@@ -65,8 +68,7 @@ def find_json_sql(text: str) -> list[Block]:
     ):
         start = listed
     if start < 0 or not re.fullmatch(r"[^{}`;]{0,300}", text[:start], re.S):
-        whole = re.fullmatch(r"\"(?:[^\"\\]|\\.)*+\"", text.strip(), re.S)
-        return _find_sql_field(_decode(whole[0], 0)[0], 1) if whole else []
+        return []
     blocks: list[Block] = []
     for _ in range(_MAX_OBJECTS):
         value, end = _decode(text, start)

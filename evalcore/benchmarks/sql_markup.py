@@ -37,9 +37,21 @@ _THINKING = re.compile(
     re.I,
 )
 _CHANNEL = re.compile(r"<\|channel\|>\s*(\w{1,20})[^<\n]{0,60}<\|message\|>", re.I)
+#: A prompt in a model's chat template, repeated up to where the model's own turn begins.
+_REPEATED_PROMPT = re.compile(
+    r"\A\s*(?:<\|?(?:im_start|start_header_id|start_of_turn)\|?>\s*(?:system|user)\b|<[|｜](?:system|user)[|｜]>)"
+    r".*?(?:<\|?(?:im_start|start_header_id|start_of_turn)\|?>\s*(?:assistant|model)\b(?:<\|end_header_id\|>)?"
+    r"|<[|｜]assistant[|｜]>)",
+    re.I | re.S,
+)
 #: Where a model goes on with a turn of the user that it makes up.
-_NEXT_TURN = re.compile(r"(?<=\S)\s*<\|(?:im_start\|>|start_header_id\|>)?(?:user|human)\b", re.I)
-_SPECIAL_TOKEN = re.compile(r"<\|/?\w{1,30}\|>|\A\s*<s>|</s>\s*\Z")
+_NEXT_TURN = re.compile(
+    r"(?<=\S)\s*<[|｜]?(?:im_start\|>|start_header_id\|>|start_of_turn>)?(?:user|human)\b(?=[|｜\n<])",
+    re.I,
+)
+_SPECIAL_TOKEN = re.compile(
+    r"<\|/?\w{1,30}\|>|<｜[^｜\n]{1,30}｜>|<(?:start|end)_of_turn>|\A\s*<s>|</s>\s*\Z"
+)
 _DONE_THINKING = re.compile(r"^[^\w\n]{0,20}done thinking[^\w\n]{0,20}$", re.I | re.M)
 
 
@@ -47,6 +59,7 @@ def strip_thinking(text: str) -> str:
     """The text without what a model thinks: closed blocks, all before a closing mark alone, all
     after an opening mark that begins a line and is never closed."""
     text = text[text.rfind("[/INST]") + 7 :] if "[/INST]" in text else text
+    text = _REPEATED_PROMPT.sub("", text, count=1)
     channels = list(_CHANNEL.finditer(text))
     if channels:
         text = text[channels[-1].end() :] if channels[-1][1].lower() == "final" else ""
@@ -91,24 +104,31 @@ _NUMBERED = re.compile(r"[ \t]*(\d{1,4})(?:[ \t]*[|│]|[:.)]|(?=[ \t]))[ \t]?(.
 _PROMPT = re.compile(
     r"[ \t]*(?:(?:mysql|mariadb|sqlite|sql|duckdb|postgres|psql)(?:\s?\[[\w() ]*\])?>"
     r"|[\w.]{1,40}(?:=[#>*]|(?<=\w)[#>](?=[ \t]+[A-Z]))|=[#>]|D(?=[ \t]+[A-Z])"
-    r"|\d+:[ \t]*jdbc:[^>\n]{0,200}>)[ \t]*(.*)",
+    r"|\d+:[ \t]*jdbc:[^>\n]{0,200}>|1>)[ \t]*(.*)",
     re.I,
 )
 _CONTINUED = re.compile(
-    r"[ \t]*(?:->|\.\.\.>|[\w.]{0,40}[-('\"][#>]|'>|\">|`>|\.(?:[ \t]\.)+[ \t]*>|‣|·)[ \t]?(.*)"
+    r"[ \t]*(?:->|\.\.\.>|\d{1,3}>"
+    r"|[\w.]{0,40}[-('\"][#>]|'>|\">|`>|\.(?:[ \t]\.)+[ \t]*>|‣|·)[ \t]?(.*)"
 )
 
 
 def clean_lines(text: str) -> str:
     """The text without block quotes, line numbers, prompts of clients and what these printed."""
-    if "\n" not in text and _ESCAPED_BREAK.search(text):
-        text = _ESCAPED_BREAK.sub(lambda m: "\t" if m[0] == "\\t" else "\n", text)
+    text = unescape_breaks(text)
     if "~~" in text:
         text = _STRUCK_OUT.sub("", text)
     if len(_HARD_BREAK.findall(text)) >= 2:
         text = _HARD_BREAK.sub("\n", text)
     lines = _strip_prompts(_strip_block_quotes(text.split("\n")))
     return _apply_bare_diffs("\n".join(_strip_line_numbers(lines)))
+
+
+def unescape_breaks(text: str) -> str:
+    """A text that is one line with its escaped line breaks as such, any other as it is."""
+    if "\n" in text:
+        return text
+    return _ESCAPED_BREAK.sub(lambda m: "\t" if m[0] == "\\t" else "\n", text)
 
 
 _HARD_BREAK = re.compile(r"(?<=[\w,();'])[ \t]*\\\n")
@@ -174,6 +194,10 @@ def _strip_line_numbers(lines: list[str]) -> list[str]:
     return cleaned
 
 
+#: What makes a client send a statement to its server.
+_SENT = re.compile(r"(?:[;/]|\\G|^[ \t]*GO)[ \t]*\Z", re.I)
+
+
 def _strip_prompts(lines: list[str]) -> list[str]:
     """What was typed at the prompts of clients; what these printed is left out."""
     cleaned: list[str] = []
@@ -193,13 +217,13 @@ def _strip_prompts(lines: list[str]) -> list[str]:
         elif typing and (more := _NUMBERED.fullmatch(line)) and int(more[1]) == number:
             cleaned.append(more[2])
             number += 1
-        elif not session or (typing and not cleaned[-1].rstrip().endswith((";", "/", "\\G"))):
+        elif not session or (typing and not _SENT.search(cleaned[-1])):
             cleaned.append(line)
         else:
             typing = False
             cleaned.append("")
             continue
-        if typing and cleaned[-1].rstrip().endswith((";", "/", "\\G")):
+        if typing and _SENT.search(cleaned[-1]):
             typing = False
     return cleaned
 
@@ -247,16 +271,17 @@ def split_fences(text: str) -> tuple[list[Block], str]:
             prose.append(text[end : mark.start()])
             before = (before + prose[-1])[-400:]
             end = mark.end()
-            closed = re.match(r"[ \t]*(?:\w*[ \t]+)?(.+?)[ \t]*(?:`{3,}|~{3,})[ \t]*$", mark[2])
+            named = "" if starts_like_sql(mark[2]) else r"(?:\w*[ \t]+)?"
+            closed = re.match(rf"[ \t]*{named}(.+?)[ \t]*(?:`{{3,}}|~{{3,}})[ \t]*$", mark[2])
             if closed is not None:
                 blocks.append(Block(closed[1], before))
                 prose.append("\n")
                 before += "\n"
             else:
                 opened = mark
-                named = re.match(r"[ \t]*(?:\w+[ \t]+)?(?=\w+[ \t(])", mark[2])
-                if named and starts_like_sql(mark[2][named.end() :]):
-                    end = mark.start(2) + named.end()  # no line break before the statement
+                word = re.match(r"[ \t]*(?:\w+[ \t]+)?(?=\w+[ \t(])", mark[2])
+                if word and starts_like_sql(mark[2][word.end() :]):
+                    end = mark.start(2) + word.end()  # no line break before the statement
         elif mark[1].startswith(opened[1]) and not mark[2].strip():
             inner = _fence_blocks(opened[2], text[end : mark.start()], before)
             after = text[mark.end() : mark.end() + 160].strip()
@@ -300,8 +325,8 @@ _CODE_NAME = (
 )
 _TAG = re.compile(r"<(?P<tag>[a-z][\w:.-]{0,40})(?:\s[^<>\n]{0,300})?>", re.I)
 _PAIRED = re.compile(
-    r"\[(?P<bracket>sql|code|answer|result|query|output|final|oracle|mysql|sqlite|postgres\w{0,3})\](?P<in_bracket>.*?)(?:\[/(?P=bracket)\]|\Z)"
-    r"|\\boxed\{(?:\\(?:text|texttt|mathtt|verb|mathrm)\{)?(?P<in_box>[^\n\\]{0,4000}?)\}{1,2}(?=[\s.$]|\Z)"
+    r"\[(?P<bracket>sql|code|answer|result|query|output|final|oracle|mysql|sqlite|postgres\w{0,3})(?:=\w{1,20})?\](?P<in_bracket>.*?)(?:\[/(?P=bracket)\]|\Z)"
+    r"|\\(?:boxed\{(?:\\(?:text|texttt|mathtt|verb|mathrm)\{)?|text(?:tt)?\{)(?P<in_box>[^\n\\]{0,4000}?)\}{1,2}(?=[\s.$]|\Z)"
     r"|「(?P<in_corner>[^「」]*)」|『(?P<in_double_corner>[^『』]*)』|„(?P<in_low>[^„“”]*)[“”]|“(?P<in_curly>[^“”]*)”"
     r"|«(?P<in_angle>[^«»]*)»|《(?P<in_title>[^《》]*)》|\"{3}(?P<in_triple>.*?)\"{3}|'{3}(?P<in_single>.*?)'{3}"
     r"|`{3,}[ \t]*(?:\w+[ \t]+)?(?P<in_fence>[^`\n]{4,8000}?)[ \t]*`{3,}",

@@ -195,8 +195,8 @@ _CONDITION = r"(?![)）*]{0,3}\s*(?:only\s+)?(?:if|when|for|where|as\s+long|unle
 #: The words of an advice, with what is advised after or before them.
 _RECOMMENDED = re.compile(
     r"(?<!not )(?<!n't )(?<!不)(?:(?:recommend|prefer|suggest)\w{0,6}"
-    r"|\b(?:go|went|going|stick|stay)\s+with|(?:\bwould|['’]d)\s+(?:use|choose|pick)"
-    r"|\b(?:choose|pick)|\bfinal\s+(?:answer|choice)|推荐|建议|首选|采用|选择|选用)"
+    r"|\b(?:go|went|going|stick|stay)\s+with|(?:\bwould|['’]d|\b(?:so|thus|hence|therefore|please),?)\s+(?:use|choose|pick)"
+    r"|\b(?:choose|pick)|\bfinal\s+(?:answer|choice|decision|verdict|pick)|推荐|建议|首选|采用|选择|选用)"
     rf"[^\n.。;!]{{0,40}}?{_CHOICE.format('after')}{_CONDITION}"
     r"|(?:选择?|推荐|采用|\b(?:pick|choose|recommend|prefer|go\s+with))[ *]*"
     r"(?P<letter>(?-i:[A-E]))(?!\w)"

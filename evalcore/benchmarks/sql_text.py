@@ -309,6 +309,7 @@ _MARKDOWN = re.compile(r"\s*(?:#{1,6}\s|\*\*|__|•\s|>\s|\d{1,2}[.)、]\s|```|~
 #: An item of a list, which is no operator with its operand.
 _BULLET = re.compile(
     r"[-*+]\s+(?:[`*\"“\[✓✔\u3400-\u9fff]|[A-Z][\w ]{0,40}(?:->|→|:)"
+    r"|(?:no|not|uses?|avoids?|removes?|adds?|replaces?|keeps?)\s+(?!(?:as|from|and|or|end)\b)[A-Za-z]"
     r"|[A-Za-z'’-]+[:,]?\s+(?!(?:as|from|and|or|end|then|else|when|where|over|desc|asc|is|in|between"
     r"|group|order)\b)[a-z`\"'=<>≤→-])"
 )

@@ -230,6 +230,8 @@ _FENCED = "```sql\nCREATE INDEX i ON t (a, b);\n```"
         f"The existing `CREATE INDEX k ON t (b)` does not help. Create:\n\n{_FENCED}",
         f"{_FENCED}\n如果还要覆盖 c，可以：\n```sql\nCREATE INDEX k ON t (a, b, c);\n```",
         f"Do not use this:\n```sql\nCREATE INDEX k ON t (b);\n```\nUse this index:\n{_FENCED}",
+        "CREATE INDEX k ON t (c);\n\nWait, not c. Instead:\n\nCREATE INDEX k ON t (a, b);",
+        "CREATE INDEX k ON t (a, b);\n\nAvoid `CREATE INDEX i ON t (c)`.",
     ],
 )
 def test_an_index_that_is_only_mentioned_is_not_advised(text: str) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ METRICS = {
 
 def is_read(style: dict[str, Any], question: dict[str, Any]) -> bool | None:
     """Whether the reply is read as the expected answer, None where nothing is read."""
-    expected = question["expected"]
+    expected = json.loads(question["json"]) if "json" in question else question["expected"]
     value = extract_json_answer(style["reply"].lstrip("\n"), list(expected)).value
     if value is None:
         return None

@@ -95,11 +95,31 @@ def drop_mentioned_indexes(answer: str) -> str:
     in words beside a code block that advises one."""
     blocks, prose = split_fences(answer)
     creating = [block for block in blocks if _CREATES.search(block.body)]
+    if not creating:
+        return _drop_bare_indexes(answer)
     dropped = [part for part in creating if is_aside(part.before) or is_withdrawn(part.after)]
     if len(dropped) == len(creating) or not (dropped or _CREATES.search(prose)):
         return answer
     left = [block.body for block in blocks if block not in dropped]
     return "\n".join([re.sub(r"`[^`\n]*`", "", prose), *(f"```\n{body}\n```" for body in left)])
+
+
+_BARE_INDEX = re.compile(rf"{_CREATES.pattern}(?:(?!\n[ \t]*\n)[^;`])*+[;`]?", re.I)
+
+
+def _drop_bare_indexes(answer: str) -> str:
+    """The same where no index stands in a code block."""
+    found = list(_BARE_INDEX.finditer(answer))
+    starts = [*(match.start() for match in found[1:]), len(answer)]
+    ends = [0, *(match.end() for match in found)]
+    dropped = [
+        match
+        for match, end, start in zip(found, ends, starts, strict=False)
+        if is_aside(answer[end : match.start()]) or is_withdrawn(answer[match.end() : start])
+    ]
+    for match in reversed(dropped if len(dropped) < len(found) else []):
+        answer = f"{answer[: match.start()]}{answer[match.end() :]}"
+    return answer
 
 
 async def evaluate_advice(

@@ -10,16 +10,18 @@ again (`sqlkit.result_tables.to_json_cell`), so that it can be journaled.
 from __future__ import annotations
 
 import ast
+import contextlib
+import csv
 import html
 import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
 from evalcore.benchmarks.answer_scoring import LIMIT, ExtractionKind, extract_code_blocks
-from evalcore.benchmarks.sql_markup import strip_thinking
+from evalcore.benchmarks.sql_markup import split_fences, strip_thinking
 from evalcore.benchmarks.sql_roles import is_aside
 from evalcore.records import Record
 from evalcore.sqlkit.result_tables import to_json_cell
@@ -46,9 +48,10 @@ def extract_json_answer(text: str, fields: Sequence[str]) -> Extraction:
     for reading in dict.fromkeys(readings):
         value = (
             _find_best_object(reading, fields)
-            or _read_labelled_words(reading, fields)
             or _read_rows(reading, fields)
+            or _read_labelled_words(reading, fields)
             or _read_yaml(reading, fields)
+            or _read_last_word(reading, fields)
         )
         if value:
             return Extraction(kind="lenient", value=value)
@@ -126,34 +129,90 @@ def _read_labelled_words(text: str, fields: Sequence[str]) -> dict[str, Any] | N
         )
         if field in _TABULAR or len({word.lower() for word in words}) != 1:
             return None
+        if re.search(rf'"{words[0]}\Z', text):  # cut within the word
+            return None
         value[field] = words[0]
     return value
 
 
-_TABLE = re.compile(
-    r"^[ \t]*\|(?P<head>[^\n]+)\|[ \t]*\n[ \t]*\|[ \t:|-]+\|[ \t]*(?P<rows>(?:\n[ \t]*\|[^\n]*)*)",
-    re.M,
+_LAST_WORD = re.compile(
+    r"(?:^|\\(?=boxed))\W*(?:(?:final\s+)?answer\b|(?:最终)?答案)?[^\w\n]*(?:boxed\{[^\w\n]*(?:text\{)?)?[^\w\n]*"
+    r"(?:(?P<yes>yes|是)|no|否)\W*\Z",
+    re.I | re.M,
 )
 
 
+def _read_last_word(text: str, fields: Sequence[str]) -> dict[str, Any] | None:
+    """The yes or no that is all of an answer or of its last line, where one field was asked for."""
+    word = (
+        _LAST_WORD.search(text[-200:]) if len(fields) == 1 and fields[0] not in _TABULAR else None
+    )
+    return {fields[0]: "yes" if word["yes"] else "no"} if word else None
+
+
+class _Table(NamedTuple):
+    """A table in a text: the line before it, its cells, the head first."""
+
+    before: str
+    lines: list[list[str | None]]
+
+
+def _find_tables(text: str) -> Iterator[_Table]:
+    """The tables of Markdown, of the clients of servers, and of fences called csv."""
+    lines = text.split("\n")
+    before, end = "", 0
+    for number, line in enumerate(lines):
+        head, mark = lines[number - 1] if number else "", line.strip()
+        if number < end or "---" not in mark or set(mark) - set("|+-: ") or "|" not in head:
+            before = mark if mark and "|" not in mark and "---" not in mark else before
+            continue
+        rows = [head]
+        while number + len(rows) < len(lines) and "|" in lines[number + len(rows)]:
+            rows.append(lines[number + len(rows)])
+        end = number + len(rows) + 1  # a rule below the rows belongs to them
+        empty = "" if mark[0] in "|+:" else None  # PostgreSQL's client prints nothing for NULL
+        yield _Table(
+            before, [[empty if cell == "" else cell for cell in _split_cells(row)] for row in rows]
+        )
+    for block in split_fences(text)[0]:
+        if block.language.lower() == "csv":
+            with contextlib.suppress(csv.Error):
+                records = list(csv.reader(block.body.split("\n")))
+                yield _Table("", [list(map(_read_cell, record)) for record in records if record])
+
+
+_FINAL_TABLE = re.compile(r"final|result|answer|output|最终|结果|答案", re.I)
+
+
 def _read_rows(text: str, fields: Sequence[str]) -> dict[str, Any] | None:
-    """The one table of Markdown in a text, or the list of rows that it is, as columns and rows."""
+    """The one table in a text, or the last of several that is called the result; or the list of
+    rows that it is, as columns and rows. A table of one row may hold the fields themselves."""
+    tables = list(_find_tables(text))
+    table = tables[-1] if tables else None
+    if table and (len(tables) == 1 or _FINAL_TABLE.search(table.before)):
+        head, *rows = table.lines
+        if {"columns", "rows"} <= set(fields):
+            return {"columns": head, "rows": rows}
+        value = dict(zip(head, rows[0], strict=False)) if len(rows) == 1 else {}
+        return _select_fields(value, fields) if len(value) >= len(fields) else None
     if not {"columns", "rows"} <= set(fields):
         return None
-    tables = list(_TABLE.finditer(text))
-    if len(tables) == 1:
-        rows = [_split_cells(line) for line in tables[0]["rows"].split("\n") if line.strip()]
-        return {"columns": _split_cells(tables[0]["head"]), "rows": rows}
     for body in (text.strip(), *extract_code_blocks(text)):
-        listed = _parse_json(body)
+        lines = [line for line in body.split("\n") if line.strip()]
+        listed = _parse_json(body) or [_parse_json(line) for line in lines]
         if isinstance(listed, list) and listed and all(isinstance(row, dict) for row in listed):
             return {"columns": list(listed[0]), "rows": [list(row.values()) for row in listed]}
     return None
 
 
 def _split_cells(line: str) -> list[str | None]:
-    cells = [cell.strip(" `*") for cell in line.strip().strip("|").split("|")]
-    return [None if cell.upper() == "NULL" else cell for cell in cells]
+    row = line.strip()
+    cells = row.strip("|") if row.startswith("|") else row
+    return [_read_cell(cell.strip(" `*")) for cell in cells.split("|")]
+
+
+def _read_cell(cell: str) -> str | None:
+    return None if cell.upper() == "NULL" else cell
 
 
 _MAX_YAML = 20_000  # characters, as its reader is slow
