@@ -361,6 +361,7 @@ def parse_retry_after(
     stated = _find_stated_headers(body)
     candidates = (
         _parse_seconds(headers.get("retry-after-ms"), 0.001),
+        _parse_seconds(headers.get("x-ms-retry-after-ms"), 0.001),
         _parse_seconds(headers.get("retry-after")),
         _parse_reset_seconds(headers.get("retry-after") or "", now),
         _parse_ratelimit_reset(headers, now),

@@ -32,7 +32,7 @@ from evalcore.targets.endpoint.dialect import (
     read_token_count,
     split_thought,
 )
-from evalcore.targets.endpoint.stream import ChatStream, find_error, read_error
+from evalcore.targets.endpoint.stream import ChatStream, find_choice, find_error, read_error
 
 #: Fields of a message that a provider wants back as they came, with the turn they came with.
 _ECHOED = ("extra_content", "reasoning_details", "thinking_blocks", "thought_signature")
@@ -198,9 +198,8 @@ def parse_chat_completion(reply: Any, sent: Mapping[str, Any]) -> Completion | F
     if not isinstance(reply, dict):
         return failures.malformed_failure("status 200 with JSON that is no object")
     choices = reply.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    if not isinstance(choice, dict):
-        choice = {}
+    first = choices[0] if isinstance(choices, list) and choices else None
+    choice = find_choice(choices) or (first if isinstance(first, dict) else {})
     error = find_error(reply) or read_error(choice.get("error"))
     if error:
         return failures.from_error_body(error)
@@ -213,6 +212,8 @@ def parse_chat_completion(reply: Any, sent: Mapping[str, Any]) -> Completion | F
     message = choice.get("message")
     if message is None and finish in _WITHOUT_MESSAGE:
         message = {}
+    if message is None and isinstance(choice.get("text"), str):  # of the older completions
+        message = {"content": choice["text"]}
     if not isinstance(message, dict):
         return failures.malformed_failure("status 200 without choices")
     try:

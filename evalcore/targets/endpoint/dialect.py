@@ -193,7 +193,7 @@ _REFUSAL = re.compile(
     r"(?i)unsupported|not support|unrecognized|unknown|unexpected|not permitted|not allowed"
     r"|deprecated|only\b.{0,40}\b(supported|allowed)|verified to stream"
     r"|cannot (both )?be (set|used|specified)|extra_forbidden"
-    r"|may only be set|unset when"
+    r"|may only be set|unset when|不支持|不允许|未知"
 )
 
 
@@ -214,7 +214,9 @@ def find_refused_parameter(
     offsets_by_name = {
         name: match.start()
         for name in adaptable & sent.keys()
-        if (match := re.search(rf"\b{name}\b", text))
+        if (
+            match := re.search(rf"(?<![A-Za-z_]){name.replace('_', '_?')}(?![A-Za-z_])", text, re.I)
+        )
     }
     return min(offsets_by_name, key=lambda name: offsets_by_name[name], default=None)
 
@@ -265,10 +267,11 @@ def learn_capabilities(
     for pattern, name, value in _LESSONS:
         if getattr(capabilities, name) != value and pattern.search(text):
             return msgspec.structs.replace(capabilities, **{name: value})
-    refused = find_refused_parameter(status, words, sent, dialect.adaptable)
+    said = f"{words}\n{text}"  # the body may escape what it says
+    refused = find_refused_parameter(status, said, sent, dialect.adaptable)
     if refused is None:
         echoed = ECHOED_FIELDS - capabilities.refused
-        refused = find_refused_parameter(status, words, dict.fromkeys(echoed), echoed)
+        refused = find_refused_parameter(status, said, dict.fromkeys(echoed), echoed)
     if refused is not None and refused not in capabilities.refused:
         return capabilities.without_parameter(refused)
     mend = find_mend(text, messages, capabilities.mends)

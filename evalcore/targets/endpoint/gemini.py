@@ -208,8 +208,11 @@ def _build_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
 def parse_content(reply: Any, sent: Mapping[str, Any]) -> Completion | Failure:
     """Read the JSON of a generated content; a Failure where it holds no answer. Errors may come as
     a list."""
-    if isinstance(reply, list) and reply:
-        reply = reply[0]
+    if isinstance(reply, list):  # the pieces of a stream in one body
+        stream = ContentStream()
+        for piece in reply:
+            stream.take_chunk(piece)
+        reply = stream.build_reply()
     if not isinstance(reply, dict):
         return failures.malformed_failure("status 200 with JSON that is no object")
     if reply.get("error"):
@@ -305,8 +308,12 @@ class ContentStream:
     @refuse_odd_events
     def add_event(self, event: str, data: bytes) -> bool:
         chunk = None if data.strip() == b"[DONE]" else decode_event(data)
-        if isinstance(chunk, list) and chunk:
-            chunk = chunk[0]
+        pieces = chunk if isinstance(chunk, list) else [chunk]
+        has_content = [self.take_chunk(piece) for piece in pieces]
+        return any(has_content)
+
+    def take_chunk(self, chunk: Any) -> bool:
+        """Take in one reply of the stream; whether it holds a part of the answer."""
         if not isinstance(chunk, dict):
             return False
         if chunk.get("error"):

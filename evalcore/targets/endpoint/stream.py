@@ -141,6 +141,13 @@ def is_odd_frame(frame: Mapping[str, Any]) -> bool:
     return frame.keys().isdisjoint(_FRAME_FIELDS) and not frame.keys() <= _HEAD_FIELDS
 
 
+def find_choice(choices: Any) -> dict[str, Any] | None:
+    """The first of the alternatives that a server numbers, in whichever order they stand."""
+    listed = choices if isinstance(choices, list) else []
+    numbered = (c for c in listed if isinstance(c, dict) and c.get("index") in (0, None))
+    return next(numbered, None)
+
+
 class ChatStream:
     """`StreamAssembler` of chat completions."""
 
@@ -172,10 +179,8 @@ class ChatStream:
             self._odd = chunk
         self._take_head(chunk)
         choices = chunk.get("choices")
-        choice = choices[0] if isinstance(choices, list) and choices else None
-        if not isinstance(choice, dict) or choice.get("index") not in (0, None):
-            return False
-        return self._take_choice(choice)
+        choice = find_choice(choices)
+        return choice is not None and self._take_choice(choice)
 
     def build_reply(self) -> Any:
         if self._error:
