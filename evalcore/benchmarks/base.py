@@ -395,14 +395,7 @@ class Benchmark(ABC):
             metrics = dict.fromkeys(sample.metric for sample in samples)
             card = msgspec.structs.replace(card, metrics=tuple(map(card.find_metric, metrics)))
         return score_benchmark(
-            card,
-            samples,
-            verdicts,
-            weights,
-            epochs=epochs,
-            column=column,
-            full=full,
-            label=label,
+            card, samples, verdicts, weights, epochs=epochs, column=column, full=full, label=label
         )
 
 

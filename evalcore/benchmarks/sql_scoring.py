@@ -147,11 +147,7 @@ def score_recorded_votes(votes: Sequence[Any], by_rules: bool, rule_id: str = ""
         outcome=outcome,
         evidence_kind="judged",
         reason=_REASONS.get(outcome, ""),
-        note=Note(
-            PUBLISHED_NOTES[outcome],
-            yes=sum(yes_votes),
-            no=len(yes_votes) - sum(yes_votes),
-        ),
+        note=Note(PUBLISHED_NOTES[outcome], yes=sum(yes_votes), no=len(yes_votes) - sum(yes_votes)),
         details={
             "judge_votes_yes": sum(yes_votes),
             "judge_votes_no": len(yes_votes) - sum(yes_votes),

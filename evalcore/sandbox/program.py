@@ -117,9 +117,7 @@ class _DiagnosisRow(NamedTuple):
 _DENIED = ("not permitted", "Permission denied", "EPERM", "No permissions", "ENOSPC", "No space")
 _DIAGNOSES = (
     _DiagnosisRow(
-        *(("mount proc",), "", ""),
-        Note("sandbox_proc_problem"),
-        Note("sandbox_proc_fix"),
+        *(("mount proc",), "", ""), Note("sandbox_proc_problem"), Note("sandbox_proc_fix")
     ),
     _DiagnosisRow(
         *(_DENIED, "user/max_user_namespaces", "0"),
@@ -147,9 +145,7 @@ _DIAGNOSES = (
         Note("sandbox_kernel_fix"),
     ),
     _DiagnosisRow(
-        *(_DENIED, "", ""),
-        Note("sandbox_forbidden_problem"),
-        Note("sandbox_forbidden_fix"),
+        *(_DENIED, "", ""), Note("sandbox_forbidden_problem"), Note("sandbox_forbidden_fix")
     ),
 )
 

@@ -89,10 +89,7 @@ def find_unsupported_feature(sql: str, dialect: str, title: str, version: str) -
         if stated < feature.since[: len(stated)] and any(feature.seen(tree) for tree in trees):
             since = ".".join(map(str, feature.since))
             return Note(
-                "version_gate",
-                title=f"{title} {version}",
-                feature=feature.title,
-                since=since,
+                "version_gate", title=f"{title} {version}", feature=feature.title, since=since
             )
     return ""
 

@@ -167,9 +167,7 @@ CARD = BenchmarkCard(
         path_about="the folder result/, its parent or a folder in it",
     ),
     official_board="Berkeley Function Calling Leaderboard v4",
-    official_options={
-        "protocol": "official",
-    },
+    official_options={"protocol": "official"},
     options=(
         *build_protocol_options(),
         build_option(

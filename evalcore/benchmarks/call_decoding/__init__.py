@@ -13,12 +13,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from evalcore.benchmarks.answer_scoring import LIMIT, Language, extract_code_blocks, strip_reasoning
-from evalcore.benchmarks.call_decoding.call import (
-    Call,
-    DecodeError,
-    require_calls,
-    to_decode_error,
-)
+from evalcore.benchmarks.call_decoding.call import Call, DecodeError, require_calls, to_decode_error
 from evalcore.benchmarks.call_decoding.upstream_formats import (
     add_brackets,
     calls_to_source,

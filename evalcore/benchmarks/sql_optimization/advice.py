@@ -12,11 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from evalcore.benchmarks import sql_scoring
-from evalcore.benchmarks.answer_scoring import (
-    ScoringResult,
-    build_no_answer_verdict,
-    to_verdict,
-)
+from evalcore.benchmarks.answer_scoring import ScoringResult, build_no_answer_verdict, to_verdict
 from evalcore.benchmarks.base import Context
 from evalcore.benchmarks.sql_markup import split_fences, strip_thinking
 from evalcore.benchmarks.sql_optimization import prompts

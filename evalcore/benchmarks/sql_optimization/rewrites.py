@@ -254,10 +254,7 @@ async def score_depth(rewrite: AssessedRewrite) -> ScoringResult:
     if shown is False:
         return _mark_failed(result, "rule_absent", Note("rule_absent"))
     undecided = msgspec.structs.replace(
-        result,
-        outcome="not_executed",
-        reason="no_panel",
-        note=Note("rule_undecided"),
+        result, outcome="not_executed", reason="no_panel", note=Note("rule_undecided")
     )
     return await rewrite.resolve_open_result(
         undecided, prompts.build_rules_question(rewrite.sample, rewrite.sql)

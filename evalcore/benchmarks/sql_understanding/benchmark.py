@@ -12,12 +12,7 @@ from typing import Any
 
 from evalcore.benchmarks import case_file
 from evalcore.benchmarks.answer_scoring import ScoringResult, build_no_answer_verdict, to_verdict
-from evalcore.benchmarks.base import (
-    Benchmark,
-    Context,
-    DatasetSource,
-    ValidationResult,
-)
+from evalcore.benchmarks.base import Benchmark, Context, DatasetSource, ValidationResult
 from evalcore.benchmarks.case_file import CaseLine
 from evalcore.benchmarks.sql_understanding import answers
 from evalcore.benchmarks.sql_understanding.card import CARD

@@ -11,28 +11,14 @@ from typing import Any
 
 from evalcore.benchmarks import agents
 from evalcore.benchmarks.agents import Style
-from evalcore.benchmarks.base import (
-    NO_FIELDS,
-    Context,
-    DatasetSource,
-    ValidationResult,
-    user_role,
-)
+from evalcore.benchmarks.base import NO_FIELDS, Context, DatasetSource, ValidationResult, user_role
 from evalcore.benchmarks.tau2_bench import dataset, score
 from evalcore.benchmarks.tau2_bench.card import CARD
 from evalcore.benchmarks.tau2_bench.environment.reward import start_environment
 from evalcore.benchmarks.tau2_bench.environment.tasks import BROKEN_START, Task
 from evalcore.benchmarks.tau2_bench.environment.world import Environment
-from evalcore.benchmarks.tau2_bench.official import (
-    Limits,
-    OfficialConversation,
-    Tau2Texts,
-)
-from evalcore.benchmarks.tau2_bench.user_simulators import (
-    ModelUser,
-    build_rule_user,
-    format_call,
-)
+from evalcore.benchmarks.tau2_bench.official import Limits, OfficialConversation, Tau2Texts
+from evalcore.benchmarks.tau2_bench.user_simulators import ModelUser, build_rule_user, format_call
 from evalcore.benchmarks.tau_bench.benchmark import CALL_MODES, generate_with_price
 from evalcore.benchmarks.tau_bench.conversation import (
     USER_STOP,
@@ -47,10 +33,7 @@ from evalcore.benchmarks.tau_bench.user_benchmark import (
     build_conversation_episode,
     check_official_limits,
 )
-from evalcore.benchmarks.tau_bench.user_simulators import (
-    GREETING,
-    UserSimulator,
-)
+from evalcore.benchmarks.tau_bench.user_simulators import GREETING, UserSimulator
 from evalcore.errors import EnvironmentFailure
 from evalcore.records import (
     Completion,

@@ -21,11 +21,7 @@ from evalcore.benchmarks.tau2_bench.environment.loaders import (
     locate_domain,
 )
 from evalcore.benchmarks.tau2_bench.environment.reward import list_faults
-from evalcore.benchmarks.tau2_bench.environment.tasks import (
-    Task,
-    task_from_json,
-    task_to_json,
-)
+from evalcore.benchmarks.tau2_bench.environment.tasks import Task, task_from_json, task_to_json
 from evalcore.benchmarks.tau2_bench.environment.world import World
 from evalcore.benchmarks.tau_bench.task_data import DomainCache, list_present_domains
 from evalcore.errors import DatasetError, EnvironmentFailure

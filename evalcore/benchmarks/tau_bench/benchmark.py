@@ -12,13 +12,7 @@ from typing import Any
 
 from evalcore.benchmarks import agents
 from evalcore.benchmarks.agents import Style
-from evalcore.benchmarks.base import (
-    NO_FIELDS,
-    Context,
-    DatasetSource,
-    ValidationResult,
-    user_role,
-)
+from evalcore.benchmarks.base import NO_FIELDS, Context, DatasetSource, ValidationResult, user_role
 from evalcore.benchmarks.tau_bench import dataset, score
 from evalcore.benchmarks.tau_bench.card import CARD
 from evalcore.benchmarks.tau_bench.conversation import (

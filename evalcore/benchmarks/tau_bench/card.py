@@ -66,10 +66,7 @@ CONVERSATION_OPTIONS = (
         "max_tool_errors", "most tool errors; 0: no limit", "工具错误上限；0 为不限", default=10
     ),
     build_option(
-        "max_parse_errors",
-        "most unreadable calls; 0: no limit",
-        "无法解析的调用上限",
-        default=5,
+        "max_parse_errors", "most unreadable calls; 0: no limit", "无法解析的调用上限", default=5
     ),
     build_option(
         "max_tokens",

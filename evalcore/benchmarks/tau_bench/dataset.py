@@ -25,16 +25,8 @@ from evalcore.benchmarks.tau_bench.environment import (
     load_domain,
     load_tasks,
 )
-from evalcore.benchmarks.tau_bench.environment.loaders import (
-    DOMAINS,
-    convert_task,
-    iter_jsonl_rows,
-)
-from evalcore.benchmarks.tau_bench.environment.reward import (
-    TAU2_OFFLINE,
-    faults,
-    flag_task,
-)
+from evalcore.benchmarks.tau_bench.environment.loaders import DOMAINS, convert_task, iter_jsonl_rows
+from evalcore.benchmarks.tau_bench.environment.reward import TAU2_OFFLINE, faults, flag_task
 from evalcore.benchmarks.tau_bench.state_rows import (
     STATE,
     build_state_domain,

@@ -330,13 +330,7 @@ class LLMUserSimulator:
     """A model with the instruction, to whom the agent's words are those of another person. With a
     `prompt` and a `greeting` of upstream's it is asked as there, and its words stay as they are."""
 
-    def __init__(
-        self,
-        task: Task,
-        ask: AskUser,
-        prompt: str = "",
-        greeting: str = "",
-    ) -> None:
+    def __init__(self, task: Task, ask: AskUser, prompt: str = "", greeting: str = "") -> None:
         system = prompt or _ROLE.format(instruction=task.instruction)
         self._messages = [Message("system", system)]
         self._ask, self._greeting, self._verbatim = ask, greeting or GREETING, bool(prompt)

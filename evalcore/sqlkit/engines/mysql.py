@@ -21,12 +21,7 @@ from evalcore.sqlkit.engines import GeneratedScript, Limits, QueryCost, Statemen
 from evalcore.sqlkit.engines.backend import fetch_table
 from evalcore.sqlkit.engines.guard import Statement, split_script
 from evalcore.sqlkit.engines.local_server import SQL_MODE, ServerLease
-from evalcore.sqlkit.engines.served import (
-    ConnectionLost,
-    DatabaseServer,
-    DatabaseSlot,
-    Setup,
-)
+from evalcore.sqlkit.engines.served import ConnectionLost, DatabaseServer, DatabaseSlot, Setup
 from evalcore.sqlkit.result_tables import ResultTable
 
 # Where MariaDB differs from MySQL 8, and what is done about it before a statement is sent.

@@ -26,12 +26,7 @@ from evalcore.sqlkit.engines import (
 )
 from evalcore.sqlkit.engines.local_server import ServerLease
 from evalcore.sqlkit.engines.postgres_shims import build_shim_script
-from evalcore.sqlkit.engines.served import (
-    ConnectionLost,
-    DatabaseServer,
-    DatabaseSlot,
-    Setup,
-)
+from evalcore.sqlkit.engines.served import ConnectionLost, DatabaseServer, DatabaseSlot, Setup
 from evalcore.sqlkit.result_tables import ResultTable
 
 _ASK = "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, SUMMARY OFF, FORMAT JSON) "

@@ -362,10 +362,7 @@ class ServedEngine(GuardedEngine):
         """Run a call under guard; `loadable` are all its statements if rows may be loaded for it
         alone."""
         return self.run_guarded(
-            setup,
-            sql,
-            lambda: self._call_with_retry(tuple(setup), run, loadable),
-            script=script,
+            setup, sql, lambda: self._call_with_retry(tuple(setup), run, loadable), script=script
         )
 
     def _call_with_retry(

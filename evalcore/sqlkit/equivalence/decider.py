@@ -10,11 +10,7 @@ import msgspec
 
 from evalcore.sqlkit.engines import Engine
 from evalcore.sqlkit.engines import Status as ExecutionStatus
-from evalcore.sqlkit.equivalence import (
-    Equivalence,
-    EquivalenceQuestion,
-    Status,
-)
+from evalcore.sqlkit.equivalence import Equivalence, EquivalenceQuestion, Status
 from evalcore.sqlkit.equivalence import trials as trials
 from evalcore.sqlkit.equivalence.answer_trials import iter_answer_trials
 from evalcore.sqlkit.equivalence.counterexample import (

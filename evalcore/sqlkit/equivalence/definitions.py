@@ -31,11 +31,7 @@ _PROFILE = "rows for a created table"
 
 
 def compare_definitions(
-    engine: Engine,
-    question: EquivalenceQuestion,
-    schema: Schema,
-    answer: str,
-    verdict: Equivalence,
+    engine: Engine, question: EquivalenceQuestion, schema: Schema, answer: str, verdict: Equivalence
 ) -> Equivalence:
     """The verdict on an answer that no database told from the reference, after the rows that the
     created tables take and the tables that are gone; as it was where the reference creates and

@@ -35,11 +35,7 @@ from evalcore.sqlkit.generate import (
     split_edges,
 )
 from evalcore.sqlkit.schema import Schema, read_schema
-from evalcore.sqlkit.syntax import (
-    build_tie_breakers,
-    has_order_by,
-    read_definition,
-)
+from evalcore.sqlkit.syntax import build_tie_breakers, has_order_by, read_definition
 
 
 class Trial(Record, frozen=True):

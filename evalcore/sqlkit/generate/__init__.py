@@ -116,11 +116,7 @@ def _list_solved_balances(statements: Sequence[tuple[str, str]]) -> tuple[Balanc
 
 
 def generate_added_edges(
-    schema: Schema,
-    statements: tuple[tuple[str, str], ...],
-    other: tuple[str, str],
-    *,
-    seed: int,
+    schema: Schema, statements: tuple[tuple[str, str], ...], other: tuple[str, str], *, seed: int
 ) -> EdgeDatabase:
     """The values at which another statement turns over and `statements[0]`, with which it is
     compared, does not: no edges where the databases of `statements` have them all."""

@@ -30,12 +30,7 @@ from evalcore.sqlkit.generate.islands import (
 )
 from evalcore.sqlkit.generate.usage import Usage
 from evalcore.sqlkit.generate.values import build_cell_pool, build_fit_check
-from evalcore.sqlkit.schema import (
-    Column,
-    Schema,
-    Table,
-    plain_name,
-)
+from evalcore.sqlkit.schema import Column, Schema, Table, plain_name
 
 _MAX_SAME = 8  # values that a column takes of others
 _MAX_CELLS = 44  # of a column
@@ -82,11 +77,7 @@ def _move_time(value: str, hours: int, kind: str) -> str | None:
 
 
 _TIMES = ("date", "timestamp")
-_COMPARABLE = (
-    frozenset(_TIMES),
-    frozenset(("integer", "decimal", "float")),
-    frozenset(("text",)),
-)
+_COMPARABLE = (frozenset(_TIMES), frozenset(("integer", "decimal", "float")), frozenset(("text",)))
 
 
 #: A table, the index of its column and a value (or `SameAs`) for one of its rows.

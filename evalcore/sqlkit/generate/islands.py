@@ -30,15 +30,7 @@ from evalcore.sqlkit.schema import (
 )
 
 GOOD = Profile(
-    "",
-    rows=5,
-    good=1.0,
-    near=0.0,
-    null=0.0,
-    duplicate=0.0,
-    dangling=0.0,
-    domain=0.5,
-    strict=True,
+    "", rows=5, good=1.0, near=0.0, null=0.0, duplicate=0.0, dangling=0.0, domain=0.5, strict=True
 )
 
 

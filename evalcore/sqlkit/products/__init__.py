@@ -115,11 +115,7 @@ _OCEANBASE_ORACLE = Profile(
     dates=True,
 )
 _MYSQL = Profile(
-    title="MySQL",
-    engine="mysql",
-    dialect="mysql",
-    native=r"^(?!.*MariaDB)\d",
-    names_outputs=True,
+    title="MySQL", engine="mysql", dialect="mysql", native=r"^(?!.*MariaDB)\d", names_outputs=True
 )
 _NEW_IN_MYSQL_8 = frozenset(("LATERAL", "VALUES ROW", "TABLE", "a row alias", "GROUPING"))
 _PROFILES = {

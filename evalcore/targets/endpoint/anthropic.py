@@ -117,10 +117,7 @@ class AnthropicDialect:
         return cap_limit(merged, self.token_fields, capabilities.most_tokens)
 
     def build_request(
-        self,
-        request: GenerationRequest,
-        parameters: Mapping[str, Any],
-        capabilities: Capabilities,
+        self, request: GenerationRequest, parameters: Mapping[str, Any], capabilities: Capabilities
     ) -> WireRequest:
         system, turns = split_system_turns(request.messages)
         merged = merge_turns((_role(turn), _build_blocks(turn)) for turn in turns)

@@ -60,10 +60,7 @@ class ChatDialect:
         return build_parameters(self._model, sampling, self._extra_body, capabilities)
 
     def build_request(
-        self,
-        request: GenerationRequest,
-        parameters: Mapping[str, Any],
-        capabilities: Capabilities,
+        self, request: GenerationRequest, parameters: Mapping[str, Any], capabilities: Capabilities
     ) -> WireRequest:
         return WireRequest(_PATH, build_request_body(request, parameters, capabilities))
 
@@ -348,11 +345,7 @@ def _parse_reply_tool_calls(calls: Any) -> tuple[ToolCall, ...]:
             call_id = f"{call_id}_{number}"
         used.add(call_id)
         tool_calls.append(
-            ToolCall(
-                id=call_id,
-                name=str(function.get("name") or ""),
-                arguments=arguments,
-            )
+            ToolCall(id=call_id, name=str(function.get("name") or ""), arguments=arguments)
         )
     return tuple(tool_calls)
 

@@ -10,14 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evalcore.records import (
-    Completion,
-    Failure,
-    GenerationRequest,
-    Message,
-    Sampling,
-    Usage,
-)
+from evalcore.records import Completion, Failure, GenerationRequest, Message, Sampling, Usage
 from evalcore.targets import failures
 from evalcore.targets.base import bound_logprob
 from evalcore.targets.endpoint.dialect import (
@@ -69,10 +62,7 @@ class CompletionsDialect:
         return cap_limit(parameters, self.token_fields, capabilities.most_tokens)
 
     def build_request(
-        self,
-        request: GenerationRequest,
-        parameters: Mapping[str, Any],
-        capabilities: Capabilities,
+        self, request: GenerationRequest, parameters: Mapping[str, Any], capabilities: Capabilities
     ) -> WireRequest:
         return WireRequest(_PATH, {**parameters, "prompt": write_prompt(request)})
 
@@ -112,10 +102,7 @@ class LikelihoodDialect(CompletionsDialect):
         self._continuations = continuations
 
     def build_request(
-        self,
-        request: GenerationRequest,
-        parameters: Mapping[str, Any],
-        capabilities: Capabilities,
+        self, request: GenerationRequest, parameters: Mapping[str, Any], capabilities: Capabilities
     ) -> WireRequest:
         texts = [context + text for context, text in self._continuations]
         asked = {"prompt": texts, "echo": True, "logprobs": 1, "max_tokens": _BEYOND}

@@ -147,10 +147,7 @@ class ApiDialect(Protocol):
         `seed` and the fields of `token_fields` in a copy of it."""
 
     def build_request(
-        self,
-        request: GenerationRequest,
-        parameters: Mapping[str, Any],
-        capabilities: Capabilities,
+        self, request: GenerationRequest, parameters: Mapping[str, Any], capabilities: Capabilities
     ) -> WireRequest:
         """The request; streaming where `capabilities.stream`."""
 

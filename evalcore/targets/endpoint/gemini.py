@@ -104,10 +104,7 @@ class GeminiDialect:
         return cap_limit(merged, self.token_fields, capabilities.most_tokens)
 
     def build_request(
-        self,
-        request: GenerationRequest,
-        parameters: Mapping[str, Any],
-        capabilities: Capabilities,
+        self, request: GenerationRequest, parameters: Mapping[str, Any], capabilities: Capabilities
     ) -> WireRequest:
         messages: Sequence[Message] = request.messages
         if capabilities.fold_system:

@@ -94,10 +94,7 @@ class ResponsesDialect:
         return cap_limit(merged, self.token_fields, capabilities.most_tokens)
 
     def build_request(
-        self,
-        request: GenerationRequest,
-        parameters: Mapping[str, Any],
-        capabilities: Capabilities,
+        self, request: GenerationRequest, parameters: Mapping[str, Any], capabilities: Capabilities
     ) -> WireRequest:
         items = [item for message in request.messages for item in _build_items(message)]
         tools = {"tools": [_build_tool(tool) for tool in request.tools]} if request.tools else {}
@@ -205,9 +202,7 @@ def _read_finish(reply: Mapping[str, Any]) -> str | Failure:
     return read_finish_reason("error" if status == "failed" else status)
 
 
-def _parse_items(
-    items: list[Any],
-) -> tuple[list[str], list[str], list[str], tuple[ToolCall, ...]]:
+def _parse_items(items: list[Any]) -> tuple[list[str], list[str], list[str], tuple[ToolCall, ...]]:
     """Texts that are the answer, texts that are not called so (`phase`), thoughts and calls."""
     answer: list[str] = []
     commentary: list[str] = []

@@ -46,11 +46,7 @@ from evalcore.targets.endpoint.dialect import (
     learn_capabilities,
     merge_sampling,
 )
-from evalcore.targets.endpoint.options import (
-    OpenAIOptions,
-    check_no_keys,
-    read_openai_options,
-)
+from evalcore.targets.endpoint.options import OpenAIOptions, check_no_keys, read_openai_options
 from evalcore.targets.endpoint.sdk import choose_transport
 from evalcore.targets.endpoint.select import (
     adjust_base_url,
@@ -75,12 +71,7 @@ def create_openai_target(spec: TargetSpec, settings: Settings, secrets: Secrets)
     """The target of a spec, not yet opened; raises UsageError for a bad key or option."""
     options = read_openai_options(spec)
     route = resolve_route(
-        spec.key,
-        settings,
-        options.base_url,
-        options.api_key_env,
-        options.api_version,
-        options.auth,
+        spec.key, settings, options.base_url, options.api_key_env, options.api_version, options.auth
     )
     check_no_keys(spec, secrets.get(route.endpoint.api_key_env))
     egress = check_endpoint(spec, settings, secrets)
@@ -343,9 +334,7 @@ class EndpointTarget:
         if capabilities.stream and not assemblers:
             self._learn(msgspec.structs.replace(self._capabilities, stream=False))
         return msgspec.structs.replace(
-            outcome,
-            latency=time.perf_counter() - began,
-            time_to_first_token=reply.first_piece,
+            outcome, latency=time.perf_counter() - began, time_to_first_token=reply.first_piece
         )
 
     def _report_partial(

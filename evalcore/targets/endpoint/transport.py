@@ -215,10 +215,7 @@ class Transport:
         return URL(target)
 
     async def _read_reply(
-        self,
-        response: ClientResponse,
-        start_stream: Callable[[], StreamAssembler],
-        began: float,
+        self, response: ClientResponse, start_stream: Callable[[], StreamAssembler], began: float
     ) -> WireReply:
         reply = WireReply(response.status, response.headers)
         is_error = reply.status >= 300

@@ -336,11 +336,7 @@ class ModelService:
         self._send(AnswerEvent(item.id, done))
 
     def _add_request_facts(
-        self,
-        begun: _OpenRequest,
-        done: Completion,
-        joined: float | None,
-        first_token: float | None,
+        self, begun: _OpenRequest, done: Completion, joined: float | None, first_token: float | None
     ) -> Completion:
         """The completion with what was sent and its times: the model's own, and beside it what the
         request waited for others."""

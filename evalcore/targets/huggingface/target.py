@@ -54,11 +54,7 @@ from evalcore.targets.huggingface.messages import (
     read_event,
     read_huggingface_options,
 )
-from evalcore.targets.huggingface.model_files import (
-    ModelRef,
-    adopt_model_sampling,
-    locate_model,
-)
+from evalcore.targets.huggingface.model_files import ModelRef, adopt_model_sampling, locate_model
 
 # The parent's side of a model's process: start it, ask it, see it die, end it. A process that dies
 # is started once more with half the budget, and the requests that it had are sent again, each at

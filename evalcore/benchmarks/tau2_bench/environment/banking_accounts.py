@@ -365,9 +365,7 @@ def _make_request_id(account_id: str, user_id: str, amount: float) -> str:
 def get_credit_limit_increase_history_4829(world: State, credit_card_account_id: str) -> str:
     require(credit_card_account_id, "Missing required parameter: credit_card_account_id")
     return format_rows(
-        world,
-        "credit_limit_increase_requests",
-        credit_card_account_id=credit_card_account_id,
+        world, "credit_limit_increase_requests", credit_card_account_id=credit_card_account_id
     )
 
 

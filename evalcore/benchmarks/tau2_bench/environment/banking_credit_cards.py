@@ -183,9 +183,7 @@ def log_credit_card_closure_reason_4521(
 def get_closure_reason_history_8293(world: State, credit_card_account_id: str) -> str:
     require(credit_card_account_id, "Missing required parameter: credit_card_account_id")
     return format_rows(
-        world,
-        "credit_card_closure_reasons",
-        credit_card_account_id=credit_card_account_id,
+        world, "credit_card_closure_reasons", credit_card_account_id=credit_card_account_id
     )
 
 

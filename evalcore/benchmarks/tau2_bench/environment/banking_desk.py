@@ -33,12 +33,7 @@ from evalcore.benchmarks.tau2_bench.environment.banking import (
     require_row,
 )
 from evalcore.benchmarks.tau2_bench.environment.banking_credit_cards import make_dispute_id
-from evalcore.benchmarks.tau2_bench.environment.world import (
-    Function,
-    State,
-    Tool,
-    build_tool,
-)
+from evalcore.benchmarks.tau2_bench.environment.world import Function, State, Tool, build_tool
 from evalcore.benchmarks.tau_bench.environment.tools import find_bounds_problem, text_schema
 
 _UNLOCKED = "unlocked:"
@@ -173,9 +168,7 @@ def _parse_arguments(arguments: Any, *, numbers_as_float: bool = False) -> Mappi
     """The arguments that a text holds. Raises RefusedCall for what is none."""
     try:
         kwargs = json.loads(
-            arguments,
-            parse_int=float if numbers_as_float else int,
-            parse_constant=_refuse_constant,
+            arguments, parse_int=float if numbers_as_float else int, parse_constant=_refuse_constant
         )
     except ValueError as error:
         raise RefusedCall(f"Invalid JSON in arguments: {error}") from None

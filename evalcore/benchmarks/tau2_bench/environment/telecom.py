@@ -377,12 +377,7 @@ def _new_bill(
 
 def _add_line_item(bill: Entity, description: str, amount: float) -> None:
     kind = "Credit" if amount < 0 else "Charge"
-    item = {
-        "description": description,
-        "amount": amount,
-        "date": str(TODAY),
-        "item_type": kind,
-    }
+    item = {"description": description, "amount": amount, "date": str(TODAY), "item_type": kind}
     bill["line_items"].append(_LINE_ITEM(item))
     bill["total_due"] += amount
 
