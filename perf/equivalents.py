@@ -130,7 +130,9 @@ def _as_negation(node: exp.Expr) -> exp.Expr | None:
     return _in_brackets(exp.Not(this=_in_brackets(inner)))
 
 
-def _bounds(node: exp.Between) -> exp.Expr:
+def _bounds(node: exp.Between) -> exp.Expr | None:
+    if node.args.get("symmetric"):
+        return None
     low = exp.GTE(this=node.this.copy(), expression=node.args["low"].copy())
     high = exp.LTE(this=node.this.copy(), expression=node.args["high"].copy())
     return _in_brackets(exp.And(this=low, expression=high))

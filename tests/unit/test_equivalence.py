@@ -11,6 +11,7 @@ from evalcore.sqlkit.engines import Engine, Execution
 from evalcore.sqlkit.engines.registry import EnginePool
 from evalcore.sqlkit.equivalence import Equivalence, EquivalenceQuestion
 from evalcore.sqlkit.equivalence.decider import Decider
+from evalcore.sqlkit.equivalence.observations import add_written_tables
 from evalcore.sqlkit.query_plans import WorkMeter
 
 pytestmark = pytest.mark.slow
@@ -139,6 +140,14 @@ def test_order_counts_only_where_the_reference_orders_totally(decider: Decider) 
 CHANGE = (
     "UPDATE loans SET fee = fee * 2 WHERE member_id IN (SELECT id FROM members WHERE city = 'Ulm')"
 )
+
+
+def test_a_function_named_like_a_change_writes_no_table() -> None:
+    question = EquivalenceQuestion("mysql", DDL, "SELECT name FROM members")
+    for answer in ("SELECT REPLACE(name, 'a', '') FROM members", "SELECT TRUNCATE (1.5, 0)"):
+        assert add_written_tables(question, answer) is question
+    for answer in ("REPLACE members (id) VALUES (1)", "SELECT TRUNCATE(1, 0); TRUNCATE loans"):
+        assert add_written_tables(question, answer).state_of == ("members", "loans")
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])

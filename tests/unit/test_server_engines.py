@@ -248,6 +248,14 @@ def test_user_variables_end_with_their_call(mysql: Engine) -> None:
     assert mysql.execute([], "SET max_statement_time = 0").status == "forbidden"
 
 
+def test_a_session_tells_nothing_of_the_call_before(mysql: Engine) -> None:
+    ask = "SELECT FOUND_ROWS(), LAST_INSERT_ID(), @@sql_mode LIKE 'STRICT%', DATABASE() IS NULL"
+    first = rows(mysql.execute(SETUP, ask))
+    assert rows(mysql.execute(SETUP, "SELECT a FROM t")) == ((1,), (2,))
+    assert rows(mysql.execute(SETUP, "SELECT LAST_INSERT_ID(7)")) == ((7,),)
+    assert rows(mysql.execute(SETUP, ask)) == first == ((1, 0, 1, 0),)
+
+
 SYNTAX = [
     ("SELECT * FROM missing", "ok"),
     ("CREATE TABLE t (a INT); INSERT INTO t VALUES (1)", "ok"),

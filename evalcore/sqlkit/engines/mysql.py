@@ -128,6 +128,9 @@ _COUNTS = re.compile(
     r"\b(?:AUTO_INCREMENT|SERIAL|SEQUENCE|ENGINE\s*=?\s*(?!InnoDB\b)\w)", re.IGNORECASE
 )
 _ACTS = re.compile(r"\b(?:FUNCTION|SEQUENCE)\b", re.IGNORECASE)
+#: What a reset leaves as the call before made it.
+_OUTLIVES_RESET = re.compile(r"\bFOUND_ROWS\b", re.IGNORECASE)
+_RESET = 0x1F  # the protocol's command for it, which pymysql has no name for
 _IN_TRANSACTION = 1  # of the status that the server sends with each result
 _PATH = re.compile(r"'?\.?(?:/[\w.#@-]+){2,}'?")
 _PLAIN = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
@@ -158,10 +161,11 @@ def fetch_rows(session: Session, query: str) -> list[tuple[Any, ...]]:
 
 
 class MysqlSlot(DatabaseSlot):
-    """A session is opened for each call (under a millisecond on a socket) and closed after it,
-    which ends the transaction and all that a session keeps. What has committed by then
-    (definitions, procedures, counters of AUTO_INCREMENT) spoils the slot, which is filled anew when
-    needed. The user has rights in its own database alone and none to read files.
+    """A session is reset before each call, which ends the transaction and all that a session keeps
+    in a third of the time that a new one takes; after one that left something behind or was
+    cancelled it is closed. What has committed by then (definitions, procedures, counters of
+    AUTO_INCREMENT) spoils the slot, which is filled anew when needed. The user has rights in its
+    own database alone and none to read files.
     """
 
     errors = (pymysql.MySQLError, UnicodeError)
@@ -172,8 +176,9 @@ class MysqlSlot(DatabaseSlot):
         self._name, self._parameters, self._server = name, parameters, server
         self._limits = limits
         self._session: Session | None = None
+        self._reset_session: Session | None = None  # for the next call
         self._number = 0
-        self._counts = self._acts = self._analysed = False
+        self._counts = self._acts = self._analysed = self._is_cancelled = False
 
     @property
     def is_lost(self) -> bool:
@@ -183,6 +188,7 @@ class MysqlSlot(DatabaseSlot):
         self._analysed = False
         self._counts = any(map(_COUNTS.search, setup))
         self._acts = any(map(_ACTS.search, setup))
+        self.close_session()  # whose database goes
         self._server.recreate_database(self._name)
         session = self._open_session()
         fetch_rows(session, "SET foreign_key_checks = 0")  # tables come in any order
@@ -196,24 +202,45 @@ class MysqlSlot(DatabaseSlot):
         fetch_rows(session, "COMMIT")
 
     def begin_call(self, statements: Sequence[str]) -> None:
+        if any(map(_OUTLIVES_RESET.search, statements)):
+            self.close_session()
         fetch_rows(self._open_session(), "START TRANSACTION")
 
     def load_rows(self) -> None:
         session = self._ensure_session()
+        if self._server.is_mariadb:
+            for script in self.rows:
+                fetch_rows(session, f"SET STATEMENT foreign_key_checks = 0 FOR {script}")
+            return
         fetch_rows(session, "SET foreign_key_checks = 0")
         for script in self.rows:
             fetch_rows(session, script)
         fetch_rows(session, "SET foreign_key_checks = 1")
 
     def end_call(self) -> None:
-        session, self._session = self._session, None
-        if session is not None and session.open:
-            if self.rows:  # else it is undone after this, when the server has seen the end
-                with suppress(pymysql.MySQLError):
-                    fetch_rows(session, "ROLLBACK")
-            session.close()
+        session = self._session
+        if self.is_dirty or self._acts or self._is_cancelled or session is None or not session.open:
+            self.close_session()
+            return
+        try:  # to roll back
+            session._execute_command(_RESET, b"")
+            session._read_ok_packet()
+        except pymysql.MySQLError:
+            self.close_session()
+        self._session, self._reset_session = None, self._session
 
-    renew_session = close_session = end_call
+    def close_session(self) -> None:
+        sessions = (self._session, self._reset_session)
+        self._session = self._reset_session = None
+        self._is_cancelled = False
+        for session in sessions:
+            if session is not None and session.open:
+                if self.rows:  # else it is undone after this, when the server has seen the end
+                    with suppress(pymysql.MySQLError):
+                        fetch_rows(session, "ROLLBACK")
+                session.close()
+
+    renew_session = close_session
 
     def run_statement(self, sql: str, *, last: bool = True) -> StatementResult:
         statement = _split_mysql_script(sql)[0]
@@ -282,6 +309,7 @@ class MysqlSlot(DatabaseSlot):
         return _PATH.sub("…", message)[:1000]
 
     def cancel_statement(self) -> None:
+        self._is_cancelled = True  # which may reach the session later than the statement's end
         self._server.kill_query(self._number)
 
     def cut_connection(self) -> None:
@@ -294,9 +322,15 @@ class MysqlSlot(DatabaseSlot):
         return self._session or self._open_session()
 
     def _open_session(self) -> Session:
-        self.end_call()
-        session = self._session = self._connect_user()
-        self._number = session.thread_id()
+        if self._session is not None:
+            self.close_session()
+        session, self._reset_session = self._reset_session, None
+        if session is None or not session.open:
+            session = self._connect_user()
+            self._number = session.thread_id()
+            with suppress(pymysql.err.OperationalError):  # one may be refused until it is made
+                session.select_db(self._name)
+        self._session = session
         seconds = self._limits.seconds
         limit = (
             f"max_statement_time = {seconds:f}, collation_connection = {DEFAULT}"
@@ -304,9 +338,10 @@ class MysqlSlot(DatabaseSlot):
             else f"max_execution_time = {int(seconds * 1000)}"
         )
         mode = SQL_MODE if self._server.is_mariadb else f"ONLY_FULL_GROUP_BY,{SQL_MODE}"
-        fetch_rows(session, f"SET SESSION sql_mode = '{mode}', time_zone = '+00:00', {limit}")
-        with suppress(pymysql.err.OperationalError):  # a database may be refused until it is made
-            session.select_db(self._name)
+        fetch_rows(
+            session,
+            f"SET NAMES utf8mb4, SESSION sql_mode = '{mode}', time_zone = '+00:00', {limit}",
+        )
         return session
 
     def _connect_user(self) -> Session:

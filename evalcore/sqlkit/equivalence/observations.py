@@ -95,10 +95,10 @@ def add_written_tables(question: EquivalenceQuestion, answer: str = "") -> Equiv
     one, and what the reference creates; a statement that cannot be cut into words does not run
     either."""
     routines = re.compile(r"\bFUNCTION\b", re.I)
-    if not any(map(routines.search, question.schema)) and not any(
-        _WRITING.intersection(statement.words)
-        for sql in (question.reference, answer)
-        for statement in split_script(sql[:MAX_SQL_CHARACTERS], question.engine) or ()
+    if (
+        not any(map(routines.search, question.schema))
+        and not _may_write(question.reference, question.engine)
+        and not _may_write(answer, question.engine, frozenset(("REPLACE", "INSERT", "TRUNCATE")))
     ):
         return question
     stated = {plain_name(table) for table in question.state_of}
@@ -110,6 +110,16 @@ def add_written_tables(question: EquivalenceQuestion, answer: str = "") -> Equiv
         others += [defined.created] if defined.created else []
     added = (name for name in dict.fromkeys(others) if plain_name(name) not in stated)
     return msgspec.structs.replace(question, state_of=(*question.state_of, *added))
+
+
+def _may_write(sql: str, dialect: str, functions: frozenset[str] = frozenset()) -> bool:
+    """Whether a statement holds a word that writes; `functions` write none where each is called."""
+    for statement in split_script(sql[:MAX_SQL_CHARACTERS], dialect) or ():
+        for word in _WRITING.intersection(statement.words):
+            called = statement.calls.count(word.lower()) if word in functions else 0
+            if statement.words.count(word) > called:
+                return True
+    return False
 
 
 def _number_calls(count: int) -> list[str]:

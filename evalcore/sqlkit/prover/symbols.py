@@ -123,7 +123,12 @@ class Symbols:
     def count(self, terms: Iterable[Term]) -> Term:
         """How many of the conditions hold."""
         one, zero = self.integer(1), self.integer(0)
-        return self.add(self._choose_alike(term, one, zero) for term in terms)
+        parts = [self._choose_alike(term, one, zero) for term in terms]
+        z3, context = self.z3, self.context
+        if not parts:
+            return zero
+        array = (z3.Ast * len(parts))(*(part.ast for part in parts))
+        return z3.ArithRef(z3.Z3_mk_add(context.ref(), len(parts), array), context)
 
     def add(self, terms: Iterable[Term]) -> Term:
         summands = list(terms)
@@ -206,9 +211,19 @@ class Symbols:
             return self._to_timestamp(left), self._to_timestamp(right)
         if left.kind != right.kind:
             raise Unsupported(f"{left.kind} beside {right.kind}")
-        if left.kind == "number" and left.term.sort() != right.term.sort():
+        if left.kind == "number" and self._get_sort(left.term) != self._get_sort(right.term):
             return self.to_real(left), self.to_real(right)
         return left, right
+
+    def _get_sort(self, term: Term) -> int:
+        """The address of a term's sort, of which a context holds one each."""
+        address: int = self.z3.Z3_get_sort(self.context.ref(), term.ast).value
+        return address
+
+    def _equate(self, left: Term, right: Term) -> Term:
+        """That terms of one sort are equal."""
+        z3, context = self.z3, self.context
+        return z3.BoolRef(z3.Z3_mk_eq(context.ref(), left.ast, right.ast), context)
 
     def create_null(self, like: Value) -> Value:
         return Value(like.kind, self.true, self._create_default(like.term), like.variant)
@@ -221,9 +236,9 @@ class Symbols:
     def is_same(self, left: Value, right: Value, exactly: bool = False) -> Term:
         """Whether both are NULL or equal; `exactly` also by their bytes."""
         left, right = self.align(left, right)
-        equal = [left.term == right.term]
+        equal = [self._equate(left.term, right.term)]
         if exactly and left.variant is not None and right.variant is not None:
-            equal.append(left.variant == right.variant)
+            equal.append(self._equate(left.variant, right.variant))
         self.spend(2)
         both_null = self.all_of((left.null, right.null))
         neither = (self.negate(left.null), self.negate(right.null))
