@@ -18,11 +18,6 @@ from sqlglot.errors import ParseError, SqlglotError, TokenError
 from evalcore.records import Record
 from evalcore.sqlkit.dialects import dialect_name
 
-# What a parser can say of SQL without a database: is it well-formed, of which class and form.
-# The parser is sqlglot, one dialect at a time. It reads more than most servers accept, so
-# `check_well_formed` is an opinion and no proof; an engine's `check_syntax` is the stronger word
-# where there is one.
-
 Class = tuple[str, str]
 
 _TYPES: dict[str, str] = {

@@ -128,9 +128,7 @@ _COUNTS = re.compile(
     r"\b(?:AUTO_INCREMENT|SERIAL|SEQUENCE|ENGINE\s*=?\s*(?!InnoDB\b)\w)", re.IGNORECASE
 )
 _ACTS = re.compile(r"\b(?:FUNCTION|SEQUENCE)\b", re.IGNORECASE)
-#: What a reset leaves as the call before made it.
-_OUTLIVES_RESET = re.compile(r"\bFOUND_ROWS\b", re.IGNORECASE)
-_RESET = 0x1F  # the protocol's command for it, which pymysql has no name for
+_RESET = 0x1F  # the protocol's COM_RESET_CONNECTION, which pymysql has no name for
 _IN_TRANSACTION = 1  # of the status that the server sends with each result
 _PATH = re.compile(r"'?\.?(?:/[\w.#@-]+){2,}'?")
 _PLAIN = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
@@ -202,8 +200,6 @@ class MysqlSlot(DatabaseSlot):
         fetch_rows(session, "COMMIT")
 
     def begin_call(self, statements: Sequence[str]) -> None:
-        if any(map(_OUTLIVES_RESET.search, statements)):
-            self.close_session()
         fetch_rows(self._open_session(), "START TRANSACTION")
 
     def load_rows(self) -> None:
@@ -218,27 +214,23 @@ class MysqlSlot(DatabaseSlot):
         fetch_rows(session, "SET foreign_key_checks = 1")
 
     def end_call(self) -> None:
-        session = self._session
-        if self.is_dirty or self._acts or self._is_cancelled or session is None or not session.open:
-            self.close_session()
-            return
-        try:  # to roll back
-            session._execute_command(_RESET, b"")
-            session._read_ok_packet()
-        except pymysql.MySQLError:
-            self.close_session()
-        self._session, self._reset_session = None, self._session
+        session, self._session = self._session, None
+        is_clean = not (self.is_dirty or self._acts or self._is_cancelled)
+        self._is_cancelled = False
+        if session is not None and session.open:
+            with suppress(pymysql.MySQLError):  # it is lost or was cancelled
+                session._execute_command(_RESET, b"")  # which rolls back
+                session._read_ok_packet()
+                self._reset_session = session if is_clean else None
+            if self._reset_session is None:
+                session.close()
 
     def close_session(self) -> None:
-        sessions = (self._session, self._reset_session)
-        self._session = self._reset_session = None
-        self._is_cancelled = False
-        for session in sessions:
-            if session is not None and session.open:
-                if self.rows:  # else it is undone after this, when the server has seen the end
-                    with suppress(pymysql.MySQLError):
-                        fetch_rows(session, "ROLLBACK")
-                session.close()
+        self._is_cancelled = True
+        self.end_call()
+        session, self._reset_session = self._reset_session, None
+        if session is not None and session.open:
+            session.close()
 
     renew_session = close_session
 
@@ -322,8 +314,6 @@ class MysqlSlot(DatabaseSlot):
         return self._session or self._open_session()
 
     def _open_session(self) -> Session:
-        if self._session is not None:
-            self.close_session()
         session, self._reset_session = self._reset_session, None
         if session is None or not session.open:
             session = self._connect_user()

@@ -8,8 +8,6 @@ from evalcore.records import Record, content_hash
 from evalcore.sqlkit.engines import SessionScript
 from evalcore.sqlkit.result_tables import Reason, ResultTable, TableDiff
 
-# What is asked of the decision, and what it answers.
-
 Status = Literal["equivalent", "different", "error", "undecided"]
 #: What an equivalence rests on.
 Level = Literal["", "tested", "proved"]

@@ -114,12 +114,11 @@ def add_written_tables(question: EquivalenceQuestion, answer: str = "") -> Equiv
 
 def _may_write(sql: str, dialect: str, functions: frozenset[str] = frozenset()) -> bool:
     """Whether a statement holds a word that writes; `functions` write none where each is called."""
-    for statement in split_script(sql[:MAX_SQL_CHARACTERS], dialect) or ():
-        for word in _WRITING.intersection(statement.words):
-            called = statement.calls.count(word.lower()) if word in functions else 0
-            if statement.words.count(word) > called:
-                return True
-    return False
+    return any(
+        statement.words.count(word) > statement.calls.count(word.lower()) * (word in functions)
+        for statement in split_script(sql[:MAX_SQL_CHARACTERS], dialect) or ()
+        for word in _WRITING.intersection(statement.words)
+    )
 
 
 def _number_calls(count: int) -> list[str]:

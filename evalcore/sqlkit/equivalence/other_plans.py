@@ -58,6 +58,3 @@ def _spell_conditions_negated(sql: str, dialect: str) -> str:
         node.replace(exp.Paren(this=exp.Not(this=exp.Paren(this=opposite))))
         changed = True
     return tree.sql(dialect=dialect) if changed else ""
-
-
-__all__ = ["fails_by_plan"]

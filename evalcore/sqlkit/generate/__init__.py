@@ -36,11 +36,6 @@ from evalcore.sqlkit.generate.ties import TIED, generate_tie_databases
 from evalcore.sqlkit.generate.usage import Usage, read_usage
 from evalcore.sqlkit.schema import Schema, plain_name, sort_by_dependency
 
-# Making databases of different profiles from what the statements hint at.
-# Everything is drawn from one seeded generator in a fixed order, so equal arguments give equal
-# databases on every machine. Tables that others refer to are filled first.
-
-
 _MAX_BALANCES = 16  # comparisons of several columns that have rows of their own
 
 

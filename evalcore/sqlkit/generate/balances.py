@@ -302,6 +302,3 @@ def _list_around(root: float, column: Column) -> Sequence[Any]:
     unit = Decimal(1).scaleb(-(2 if column.scale is None else column.scale))
     exact = Decimal(repr(root)).quantize(unit)
     return tuple(float(exact + step) for step in (0, -unit, unit))
-
-
-__all__ = ["Balance", "list_balance_changes", "list_balances"]

@@ -165,6 +165,3 @@ def _list_stops(
         return [*(str(value) for value in constants[:1]), *(f"n{n}" for n in range(1, count))]
     begin = next((value for value in constants if isinstance(value, int)), 1)
     return [begin + n for n in range(count)]
-
-
-__all__ = ["generate_chain_databases"]

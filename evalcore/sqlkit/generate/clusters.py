@@ -257,6 +257,3 @@ def _to_number(value: Decimal, column: Column) -> Any:
     if column.kind == "integer":
         return int(value)
     return round(float(value), 2 if column.scale is None else column.scale)
-
-
-__all__ = ["Triple", "add_members", "generate_clusters", "list_copied_keys"]

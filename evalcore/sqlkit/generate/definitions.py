@@ -190,12 +190,3 @@ def _render_row(table: Table, cells: Mapping[str, Any], dialect: str) -> str:
 
 def find_same_table(tables: Sequence[Table], name: str) -> Table | None:
     return next((table for table in tables if plain_name(table.name) == plain_name(name)), None)
-
-
-__all__ = [
-    "TableRows",
-    "build_table_rows",
-    "fill_parents",
-    "find_same_table",
-    "list_created_tables",
-]

@@ -398,13 +398,3 @@ def split_edges(edges: Sequence[Edge]) -> tuple[tuple[Edge, ...], tuple[Edge, ..
     ordered = sorted(edges, key=lambda edge: (edge.table, edge.column))
     middle = len(ordered) // 2
     return tuple(ordered[:middle]), tuple(ordered[middle:])
-
-
-__all__ = [
-    "Edge",
-    "EdgeCell",
-    "EdgeDatabase",
-    "generate_edge_databases",
-    "list_edge_cells_by_table",
-    "split_edges",
-]

@@ -23,8 +23,6 @@ from evalcore.sqlkit.generate.values import (
 )
 from evalcore.sqlkit.schema import Column, ForeignKey, Schema, Table, list_target_columns
 
-# The values that the columns of one family share, so that joins find partners.
-
 
 class Domains:
     """The values that the columns of a family share, so that joins find partners."""
@@ -55,9 +53,6 @@ class Domains:
             self._shared_values[key] = tuple(islice(extend_values(first_values, column.kind), size))
         return self._shared_values[key]
 
-
-# Filling one table: rows that keep its keys, references and checks, drawn as the profile says.
-# A reference to the table's own key leads to an earlier row, so that hierarchies have no cycles.
 
 _ATTEMPTS = 12  # to find a row that keeps keys and checks
 _GROUPED = 0.35  # of the others join the group of an earlier row

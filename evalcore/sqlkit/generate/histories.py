@@ -77,6 +77,3 @@ def _move_days(value: Any, days: int, kind: str) -> str | None:
     except (ValueError, OverflowError):
         return None
     return str(moved.date()) if kind == "date" else str(moved)
-
-
-__all__ = ["generate_histories"]

@@ -179,14 +179,3 @@ def fold_key(row: Sequence[Any], key: Sequence[int]) -> tuple[Any, ...]:
         unicodedata.normalize("NFKD", cell).casefold() if isinstance(cell, str) else cell
         for cell in (row[n] for n in key)
     )
-
-
-__all__ = [
-    "GOOD",
-    "fill_islands",
-    "fill_tables",
-    "fold_key",
-    "is_bound",
-    "is_taken",
-    "replace_cells",
-]

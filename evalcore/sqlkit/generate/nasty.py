@@ -223,6 +223,3 @@ def _renew_keys(
 
 def _name(profile: Profile, name: str) -> Profile:
     return msgspec.structs.replace(profile, name=name)
-
-
-__all__ = ["generate_sibling_pairs", "generate_sparse_databases"]

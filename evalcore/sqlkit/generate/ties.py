@@ -101,6 +101,3 @@ def _is_free(schema: Schema, table: Table, column: Column, hints: Hints) -> bool
     return not (
         keyed or column.computed or name in hints.equated or is_bound(schema, table, column)
     )
-
-
-__all__ = ["TIED", "generate_tie_databases"]

@@ -87,6 +87,3 @@ def _read_literal(tokens: Sequence[Token], start: int) -> tuple[str, int]:
     kind = kinds.get(tokens[last].token_type, "")
     is_alone = last + 1 == len(tokens) or fold_word(tokens[last + 1]) in _ENDS
     return (kind, last) if kind and is_alone else ("", -1)
-
-
-__all__ = ["replace_json_comparisons"]

@@ -211,14 +211,9 @@ class Symbols:
             return self._to_timestamp(left), self._to_timestamp(right)
         if left.kind != right.kind:
             raise Unsupported(f"{left.kind} beside {right.kind}")
-        if left.kind == "number" and self._get_sort(left.term) != self._get_sort(right.term):
+        if left.kind == "number" and left.term.sort() != right.term.sort():
             return self.to_real(left), self.to_real(right)
         return left, right
-
-    def _get_sort(self, term: Term) -> int:
-        """The address of a term's sort, of which a context holds one each."""
-        address: int = self.z3.Z3_get_sort(self.context.ref(), term.ast).value
-        return address
 
     def _equate(self, left: Term, right: Term) -> Term:
         """That terms of one sort are equal."""
