@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count, islice
 
 import pytest
 
 from evalcore.errors import UsageError
 from evalcore.sqlkit.engines import Engine, Execution
 from evalcore.sqlkit.engines.registry import EnginePool
-from evalcore.sqlkit.equivalence import Equivalence, EquivalenceQuestion
+from evalcore.sqlkit.equivalence import Equivalence, EquivalenceQuestion, trials
 from evalcore.sqlkit.equivalence.decider import Decider
 from evalcore.sqlkit.equivalence.observations import add_written_tables
+from evalcore.sqlkit.equivalence.trials import Trials
 from evalcore.sqlkit.query_plans import WorkMeter
+from evalcore.sqlkit.schema import read_schema
 
 pytestmark = pytest.mark.slow
 
@@ -291,3 +296,22 @@ def test_a_limit_met_once_is_no_fault_of_the_answer(status, times, decided):
         busy = BusyEngine(engines.get("sqlite"), answer, status, times)
         decision = Decider(lambda _: busy).decide(question, answer)
     assert decision.status in (decided, "error" if times > 1 else decided)
+
+
+def test_questions_are_prepared_side_by_side_and_each_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    both, prepared = threading.Barrier(2, timeout=30), []
+
+    def prepare(_: object, question: EquivalenceQuestion) -> Trials:
+        prepared.append(question.reference)
+        both.wait()
+        return Trials(read_schema(question.schema, question.engine), ())
+
+    monkeypatch.setattr(trials, "prepare_trials", prepare)
+    numbered = (EquivalenceQuestion("sqlite", DDL, f"SELECT {n}", ordered=True) for n in count())
+    by_lock = {hash(question) % 2: question for question in islice(numbered, 40)}
+    asked = [question for question in by_lock.values() for _ in range(2)]
+    with ThreadPoolExecutor(4) as threads:
+        seen = list(threads.map(Decider(lambda _: None).load_trials, asked))  # type: ignore[arg-type,return-value]
+    assert len(prepared) == len(by_lock) == 2
+    assert seen[0] is seen[1]
+    assert seen[2] is seen[3]

@@ -49,7 +49,9 @@ _MAX_SCALED = 16  # questions whose large database is remembered
 MAX_CACHED_TRIALS = 256  # questions whose databases are remembered
 #: They hold no engine and are equal in every process, so that all deciders share them.
 _prepared: OrderedDict[EquivalenceQuestion, Trials] = OrderedDict()
-_preparing = threading.Lock()
+_remembering = threading.Lock()
+#: By questions' hashes, so that one question is prepared once and most others beside it.
+_preparing = tuple(threading.Lock() for _ in range(32))
 #: Statuses that are the answer's own fault on a database where the reference ran within limits.
 _FAILURES: frozenset[ExecutionStatus] = frozenset(
     ("syntax_error", "error", "forbidden", "timeout", "memory", "crashed")
@@ -115,17 +117,18 @@ class Decider:
 
     def load_trials(self, question: EquivalenceQuestion) -> Trials:
         """The databases of a question, remembered for the next answer."""
-        with _preparing:
+        with _preparing[hash(question) % len(_preparing)]:
             question_trials = _prepared.get(question)
             if question_trials is None:
                 engine = self._open(question.engine)
                 question_trials = trials.prepare_trials(engine, question)
                 open_trials = iter_open_trials(engine, question, question_trials.schema)
                 question_trials = msgspec.structs.replace(question_trials, open=tuple(open_trials))
+            with _remembering:
                 _prepared[question] = question_trials
+                _prepared.move_to_end(question)
                 if len(_prepared) > MAX_CACHED_TRIALS:
                     _prepared.popitem(last=False)
-            _prepared.move_to_end(question)
             return question_trials
 
 
