@@ -30,7 +30,7 @@ from evalcore.sqlkit.equivalence import EquivalenceQuestion
 from evalcore.sqlkit.equivalence.decider import Decider
 
 Result = TypeVar("Result")
-DATASETS = ("dialect_conversion", "sql_optimization")
+DATASETS = ("dialect_conversion", "sql_optimization", "sql_pairs")
 
 
 class Asked(Record, frozen=True):
@@ -60,7 +60,7 @@ def asked(dataset: str, *, engine: str = "", case: str = "") -> tuple[Asked, ...
     In `sql_optimization` answers are held against the slow original; the authored answer is its
     rewrite.
     """
-    read = {"dialect_conversion": _conversions, "sql_optimization": _rewrites}[dataset]
+    read = dict(zip(DATASETS, (_conversions, _rewrites, _pairs), strict=True))[dataset]
     by_question = {asked_case.question: asked_case for asked_case in reversed(list(read()))}
     return tuple(
         asked_case
@@ -111,6 +111,21 @@ def _rewrites() -> Iterator[Asked]:
                 sample.reference["reference"],
             )
             yield Asked(sample.id, question, rewrite, (rewrite, *sample.meta["variants"]))
+
+
+def _pairs() -> Iterator[Asked]:
+    """The references of the pairs in `tests/parity/sql_pairs`."""
+    for path in sorted((ROOT / "tests" / "parity" / "sql_pairs").glob("*.jsonl")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            pair = json.loads(line)
+            answers = (pair["answer"],) if pair["expected"] == "equivalent" else ()
+            question = EquivalenceQuestion(
+                pair["engine"],
+                tuple(pair["schema"]),
+                pair["reference"],
+                ordered=pair.get("ordered"),
+            )
+            yield Asked(pair["id"], question, question.reference, answers)
 
 
 def _samples(path: str, load: Callable[[DatasetSource], list[Sample]]) -> list[Sample]:
