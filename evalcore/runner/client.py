@@ -140,10 +140,7 @@ def launch_sweep(
 
 
 def _plan_all(
-    requests: Sequence[RunRequest],
-    keys: Mapping[str, str],
-    settings: Settings,
-    visitor: Visitor,
+    requests: Sequence[RunRequest], keys: Mapping[str, str], settings: Settings, visitor: Visitor
 ) -> list[RunFolder]:
     """The folders of all requests, or of none."""
     folders: list[RunFolder] = []

@@ -27,12 +27,7 @@ import msgspec
 
 from evalcore.access.secrets import Secrets
 from evalcore.benchmarks.base import user_role
-from evalcore.errors import (
-    CannotWrite,
-    EnvironmentFailure,
-    RunStopped,
-    UsageError,
-)
+from evalcore.errors import CannotWrite, EnvironmentFailure, RunStopped, UsageError
 from evalcore.i18n import Note
 from evalcore.judges.panel import build_judge_role
 from evalcore.records import Call, Episode, Failure, TargetSpec, from_json, utc_now

@@ -32,16 +32,7 @@ from evalcore.errors import (
 )
 from evalcore.i18n import Note
 from evalcore.judges.panel import build_judge_role as judge_role
-from evalcore.records import (
-    Episode,
-    Failure,
-    Record,
-    RunSpec,
-    Sample,
-    TargetSpec,
-    Verdict,
-    utc_now,
-)
+from evalcore.records import Episode, Failure, Record, RunSpec, Sample, TargetSpec, Verdict, utc_now
 from evalcore.results import RunSummary
 from evalcore.runner import run_index, run_request
 from evalcore.runner import summary as summaries
@@ -220,9 +211,7 @@ class RunExecution:
             result = msgspec.structs.replace(result, totals=totals)
         self.tracker.write()  # the card may have changed since the last tick
         result = msgspec.structs.replace(
-            result,
-            tool_refusal=self.tool_refusal,
-            api_change=self.folder.find_event(API_CHANGE),
+            result, tool_refusal=self.tool_refusal, api_change=self.folder.find_event(API_CHANGE)
         )
         if self.stop_reason and not result.is_complete:
             self.tracker.record_event("stopped", self.stop_reason)

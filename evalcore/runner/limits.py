@@ -12,12 +12,7 @@ import msgspec
 
 from evalcore.errors import RunStopped, TargetFailure
 from evalcore.i18n import Note
-from evalcore.records import (
-    Completion,
-    Failure,
-    FailureKind,
-    Record,
-)
+from evalcore.records import Completion, Failure, FailureKind, Record
 from evalcore.settings import Settings
 from evalcore.targets.failures import STALLED, find_lasting_cause
 
@@ -135,10 +130,7 @@ class Flow:
         self._first_start = -1.0
 
     def set_limits(
-        self,
-        maximum: int,
-        requests_per_minute: float | None,
-        tokens_per_minute: float | None,
+        self, maximum: int, requests_per_minute: float | None, tokens_per_minute: float | None
     ) -> None:
         """Take a smaller or a larger share of what several workers may use together. A window or a
         rate that is too large shrinks at once, others grow as they always do."""

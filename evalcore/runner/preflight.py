@@ -223,9 +223,7 @@ def build_reply_turn(answer: Completion) -> Message:
     that a message has, too."""
     shared = set(Message.__struct_fields__) & set(Completion.__struct_fields__)
     return Message(
-        role="assistant",
-        content=answer.text,
-        **{name: getattr(answer, name) for name in shared},
+        role="assistant", content=answer.text, **{name: getattr(answer, name) for name in shared}
     )
 
 

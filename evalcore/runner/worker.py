@@ -23,13 +23,7 @@ from filelock import FileLock, Timeout
 
 from evalcore import settings as configuration
 from evalcore.access.secrets import Secrets
-from evalcore.errors import (
-    CannotWrite,
-    EvalboardError,
-    RunBusy,
-    RunRemoved,
-    UsageError,
-)
+from evalcore.errors import CannotWrite, EvalboardError, RunBusy, RunRemoved, UsageError
 from evalcore.i18n import Note
 from evalcore.records import utc_now
 from evalcore.results import Progress, RunSummary

@@ -198,15 +198,27 @@ _SERIALS = (_Type.SERIAL, _Type.SMALLSERIAL, _Type.BIGSERIAL)
 
 
 def read_schema(ddl: Sequence[str], dialect: str) -> Schema:
-    """The tables that DDL creates; what cannot be parsed is passed over."""
+    """The tables that DDL creates, as it alters them; what cannot be parsed is passed over."""
     tables: dict[str, Table] = {}
     enums = read_enum_types(ddl)
     for statement in _iter_ddl_statements(ddl, dialect):
+        if isinstance(statement, exp.Alter) and plain_name(statement.this.name) in tables:
+            altered = tables[plain_name(statement.this.name)]
+            items = list(_list_altered_items(statement))
+            tables[plain_name(altered.name)] = _build_table(altered, items, dialect, enums)
         if not isinstance(statement, exp.Create):
             continue
-        if statement.kind == "TABLE" and isinstance(statement.this, exp.Schema):
-            table = _build_schema_table(statement, dialect, enums)
-            tables[plain_name(table.name)] = table
+        if statement.kind == "TABLE":
+            named, items = statement.this, []
+            if isinstance(named, exp.Schema):
+                named, items = named.this, named.expressions
+            like = statement.find(exp.LikeProperty)
+            source = tables.get(plain_name(like.this.name)) if like is not None else None
+            if source is None and not items:
+                continue
+            table = source or Table("", ())
+            table = msgspec.structs.replace(table, name=named.sql(dialect=dialect))
+            tables[plain_name(table.name)] = _build_table(table, items, dialect, enums)
         elif statement.kind == "INDEX" and statement.args.get("unique"):
             _add_unique_index(statement.this, tables)
     return Schema(tables=tuple(tables.values()), dialect=dialect)
@@ -221,24 +233,37 @@ def _iter_ddl_statements(ddl: Sequence[str], dialect: str) -> Iterator[exp.Expr]
             continue
 
 
-def _build_schema_table(
-    create: exp.Create, dialect: str, enums: Mapping[str, tuple[str, ...]]
+def _list_altered_items(statement: exp.Alter) -> Iterator[exp.Expr]:
+    """The columns and constraints that a table has anew, and what becomes of columns."""
+    for action in statement.args.get("actions") or ():
+        if isinstance(action, exp.AddConstraint):
+            yield from action.expressions
+        elif not isinstance(action, exp.Drop):
+            yield action.this if isinstance(action, exp.ModifyColumn) else action
+
+
+def _build_table(
+    table: Table, items: Sequence[exp.Expr], dialect: str, enums: Mapping[str, tuple[str, ...]]
 ) -> Table:
-    body = create.this
-    keys: list[Key] = []
-    foreign: list[ForeignKey] = []
-    checks: list[str] = []
-    columns: list[Column] = []
-    for item in body.expressions:
+    """A table with columns and constraints added; a column of a name that it has is replaced."""
+    keys, foreign, checks = list(table.keys), list(table.foreign), list(table.checks)
+    columns = {column.name.lower(): column for column in table.columns}
+    for item in items:
         if isinstance(item, exp.ColumnDef):
-            columns.append(_build_schema_column(item, dialect, enums))
+            columns[item.name.lower()] = _build_schema_column(item, dialect, enums)
             _add_column_constraints(item, dialect, keys, foreign, checks)
+        elif isinstance(item, exp.AlterColumn) and (column := columns.get(item.name.lower())):
+            nullable = column.nullable and item.args.get("allow_null") is not False
+            default = item.args.get("default")
+            text = default.sql(dialect=dialect) if default is not None else column.default
+            altered = msgspec.structs.replace(column, nullable=nullable, default=text)
+            columns[item.name.lower()] = altered
         else:
             _add_table_constraints(item, dialect, keys, foreign, checks)
     required = {name.lower() for key in keys if key.primary for name in key.columns}
     return Table(
-        name=body.this.sql(dialect=dialect),
-        columns=tuple(_make_required(c) if c.name.lower() in required else c for c in columns),
+        name=table.name,
+        columns=tuple(_make_required(c) if n in required else c for n, c in columns.items()),
         keys=tuple(keys),
         foreign=tuple(foreign),
         checks=tuple(checks),

@@ -99,10 +99,7 @@ TASKS: Mapping[str, Task] = MappingProxyType(
             death=Note("export_killed"),
         ),
         # no limits of the kernel, which the database servers that it starts would inherit
-        "gold": Task(
-            "evalcore.runner.dataset_check:confirm_samples",
-            timeout=Note("gold_slow"),
-        ),
+        "gold": Task("evalcore.runner.dataset_check:confirm_samples", timeout=Note("gold_slow")),
         "draft_cases": Task(
             "evalcore.runner.jobs.draft_service:draft_cases",
             seconds=150.0,

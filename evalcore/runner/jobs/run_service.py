@@ -16,13 +16,7 @@ from evalcore.records import GenerationRequest, Message, Sampling, TargetSpec, U
 from evalcore.runner import local_models, preflight, request_policy
 from evalcore.runner.gold import INTERACTIVE_TIMEOUT, require_gold
 from evalcore.runner.jobs import TaskContext
-from evalcore.runner.plan import (
-    Plan,
-    check_targets,
-    create_benchmark,
-    create_folder,
-    plan_run,
-)
+from evalcore.runner.plan import Plan, check_targets, create_benchmark, create_folder, plan_run
 from evalcore.runner.run_request import ConnectionReport, Estimate, RunRequest
 from evalcore.sandbox.program import SandboxSupport, detect_sandbox
 from evalcore.settings import Settings

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import msgspec
+from sqlglot import exp
 
 from evalcore.sqlkit.engines import Engine, Execution
 from evalcore.sqlkit.equivalence import Counterexample, Equivalence, EquivalenceQuestion
@@ -20,11 +21,11 @@ from evalcore.sqlkit.generate.definitions import (
     build_table_rows,
     fill_parents,
     find_same_table,
-    list_created_tables,
+    list_defined_tables,
 )
 from evalcore.sqlkit.result_tables import ResultTable, compare_tables
 from evalcore.sqlkit.row_matching import CellRules
-from evalcore.sqlkit.schema import Schema, Table
+from evalcore.sqlkit.schema import Schema, Table, plain_name, sort_by_dependency
 from evalcore.sqlkit.syntax import read_definition
 
 _PROFILE = "rows for a created table"
@@ -43,22 +44,73 @@ def compare_definitions(
         if seen.status == "ok":
             left = Counterexample(_PROFILE, {}, name, None, seen.probed[0], reason="no_rows")
             return Equivalence("different", 1, 1, counterexample=left)
-    created = list_created_tables(schema, question.reference, question.engine)
-    if not created:
-        return verdict
-    others = list_created_tables(schema, answer, question.engine)
+    if defined.created:
+        other_kind = _find_other_kind(engine, question, plain_name(defined.created), answer)
+        if other_kind is not None:
+            return Equivalence("different", 1, 1, counterexample=other_kind)
+    others = list_defined_tables(question.schema, answer, question.engine)
+    created = list_defined_tables(question.schema, question.reference, question.engine) or others
     database = fill_parents(schema, created, question.seed)
-    setup = (*question.build_tables(), *render_inserts(schema, database, question.engine))
+    parents = {f.table for table in (*created, *others) for f in table.foreign}
+    for table in reversed(sort_by_dependency(schema)):
+        if plain_name(table.name) in set(map(plain_name, parents)):
+            parents |= {foreign.table for foreign in table.foreign}
+    parents = set(map(plain_name, parents)) - {plain_name(table.name) for table in created}
+    filled = tuple(table for table in schema.tables if plain_name(table.name) in parents)
+    rest = msgspec.structs.replace(schema, tables=filled)
+    setup = (*question.build_tables(), *render_inserts(rest, database, question.engine))
     count, shown = verdict.databases, verdict.nonempty
     for table in created:
         other = find_same_table(others, table.name)
         rows = build_table_rows(table, other, database.tables[table.name], question.engine)
+        if rows is None:
+            continue
+        if question.calls:  # what types hold is left to a conversion
+            rows = msgspec.structs.replace(rows, typed=())
         insertion = _Insertion(engine, setup, table.name, question.reference, answer)
-        for example in _iter_outcomes(insertion, rows, other) if rows is not None else ():
+        for example in _iter_outcomes(insertion, rows, other):
             if example is not None:
                 return Equivalence("different", count + 1, shown + 1, counterexample=example)
-            verdict = msgspec.structs.replace(verdict, databases=count + 1, nonempty=shown + 1)
+            count, shown = count + 1, shown + 1
+        if schema.find_table(table.name) is not None:  # altered: is any row taken otherwise now?
+            bare = _Insertion(engine, setup, table.name, question.reference, "SELECT 1")
+            outcomes = _iter_outcomes(bare, msgspec.structs.replace(rows, typed=()), None)
+            shown = shown if any(outcomes) else verdict.nonempty
+        verdict = msgspec.structs.replace(verdict, databases=count, nonempty=shown)
     return verdict
+
+
+#: What an engine's catalogue says a name is; MariaDB lists no temporary table.
+_KIND_QUERIES = {
+    "sqlite": "SELECT type, 0 FROM sqlite_master WHERE lower(name) = {name}"
+    " UNION ALL SELECT type, 1 FROM sqlite_temp_master WHERE lower(name) = {name}",
+    "duckdb": "SELECT 'table', temporary FROM duckdb_tables() WHERE lower(table_name) = {name}"
+    " UNION ALL SELECT 'view', temporary FROM duckdb_views() WHERE lower(view_name) = {name}",
+    "postgres": "SELECT relkind::text, relpersistence = 't' FROM pg_class"
+    " WHERE lower(relname) = {name}",
+    "mysql": "SELECT table_type FROM information_schema.tables"
+    " WHERE table_schema = DATABASE() AND lower(table_name) = {name}",
+}
+
+
+def _find_other_kind(
+    engine: Engine, question: EquivalenceQuestion, name: str, answer: str
+) -> Counterexample | None:
+    """What the catalogue says where an answer makes a view, or what a session ends, of a table that
+    stays, or the other way round: they hold the same until the tables behind them change."""
+    quoted = str(exp.Literal.string(name).sql(dialect=question.engine))
+    query = _KIND_QUERIES[question.engine].format(name=quoted)
+    kinds = []
+    for sql in (question.reference, answer):
+        script = bool(question.calls)
+        seen = engine.execute(question.build_tables(), sql, probes=(query,), script=script)
+        if seen.status != "ok":
+            return None
+        kinds.append(seen.probed[0])
+    diff = compare_tables(kinds[0], kinds[1])
+    if diff.equal:
+        return None
+    return Counterexample(_PROFILE, {}, query, kinds[0], kinds[1], diff, diff.reason)
 
 
 class _Insertion:
@@ -94,6 +146,8 @@ def _iter_outcomes(
     yield _find_difference(rows.base, expected, actual)
     for statements in rows.changed:
         yield _find_difference(statements[-1], *insertion.insert_rows(statements))
+    for statement, column in rows.typed:
+        yield _find_difference(statement, *insertion.insert_rows((statement,), (column,)))
 
 
 def _has_other_kinds(rows: TableRows, other: Table) -> bool:

@@ -34,7 +34,8 @@ from evalcore.sqlkit.generate import (
     generate_sparse_databases,
     split_edges,
 )
-from evalcore.sqlkit.schema import Schema, read_schema
+from evalcore.sqlkit.generate.definitions import read_altered_schema
+from evalcore.sqlkit.schema import Schema
 from evalcore.sqlkit.syntax import build_tie_breakers, has_order_by, read_definition
 
 
@@ -88,7 +89,7 @@ class Trials(Record, frozen=True):
 
 def prepare_trials(engine: Engine, question: EquivalenceQuestion) -> Trials:
     """Generate the databases and run the reference on each and on its twin."""
-    schema = read_schema(question.schema, question.engine)
+    schema = read_altered_schema(question.schema, question.reference, question.engine)
     mined = ((question.reference, question.engine), *question.related)
     generated = generate_databases(schema, mined, seed=question.seed, count=question.count)
     by_hand = (

@@ -14,7 +14,7 @@ import msgspec
 
 from evalcore.sqlkit.generate import edge_databases, nasty
 from evalcore.sqlkit.generate.balances import Balance, list_balances
-from evalcore.sqlkit.generate.chains import generate_chain_databases
+from evalcore.sqlkit.generate.chains import generate_chain_databases, generate_loop_database
 from evalcore.sqlkit.generate.clusters import generate_clusters
 from evalcore.sqlkit.generate.database import (
     Database,
@@ -76,6 +76,7 @@ def generate_sparse_databases(
         *filter(None, [generate_clusters(schema, hints, usage, seed)]),
         *filter(None, [generate_histories(schema, hints, seed, solved)]),
         *generate_chain_databases(schema, statements, hints, seed),
+        *generate_loop_database(schema, statements, hints, seed),
         *generate_tie_databases(schema, hints, usage, seed),
     )
 

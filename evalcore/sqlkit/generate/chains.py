@@ -1,4 +1,5 @@
-"""Databases in which rows refer to each other in one long chain, for statements that recurse.
+"""Databases in which rows refer to each other in one long chain, for statements that recurse, and
+one with a row that refers to itself.
 
 A recursion that stops too early, or that follows a reference the wrong way, gives the same as the
 right one on rows that hardly refer to each other.
@@ -16,6 +17,7 @@ from evalcore.sqlkit.generate.conditions import compile_checks
 from evalcore.sqlkit.generate.database import Database, Row
 from evalcore.sqlkit.generate.filler import Domains, Filler
 from evalcore.sqlkit.generate.hints import Hints, parse_trees
+from evalcore.sqlkit.generate.islands import fill_islands, replace_cells
 from evalcore.sqlkit.generate.profiles import Profile
 from evalcore.sqlkit.schema import (
     Schema,
@@ -29,6 +31,7 @@ _LENGTH, _MAX_LENGTH = 16, 120  # rows of a chain
 _CHAIN = Profile(
     "a long chain", rows=_LENGTH, good=1.0, near=0.0, null=0.0, duplicate=0.0, dangling=0.0
 )
+_LOOP_ROWS = 4
 _KINDS = ("integer", "text", "decimal")
 
 
@@ -62,6 +65,34 @@ def generate_chain_databases(
             rows = _chain_rows(schema, table, rows, links[table.name], hints, filled)
         filled[table.name] = rows
     yield Database(profile.name, {table.name: tuple(filled[table.name]) for table in schema.tables})
+
+
+def generate_loop_database(
+    schema: Schema, statements: Sequence[tuple[str, str]], hints: Hints, seed: int
+) -> Iterator[Database]:
+    """One database in which the last row of each table that refers to itself leads to that row;
+    none where no table does, or a recursion would begin there and never end."""
+    trees = [tree for sql, dialect in statements for tree in parse_trees(sql, dialect)]
+    for clause in (clause for tree in trees for clause in tree.find_all(exp.With)):
+        unions = clause.find_all(exp.Union) if clause.recursive else ()
+        if any(not union.args.get("distinct") and not _is_filtered(union.this) for union in unions):
+            return
+    base = fill_islands(schema, hints, "a row that leads to itself", seed, _LOOP_ROWS)
+    tables = dict(base.tables)
+    for table in schema.tables:
+        link, rows = _find_link(table, set(hints.kindred), hints), tables[table.name]
+        bound = schema.dialect == "duckdb" and table.foreign  # it takes no such row
+        if link is not None and rows and not bound:
+            own = (*[None] * (len(rows) - 1), rows[-1][link[1]])
+            tables[table.name] = tuple(
+                replace_cells(table, list(rows), link[0], own, schema.dialect)
+            )
+    if tables != base.tables:
+        yield msgspec.structs.replace(base, tables=tables)
+
+
+def _is_filtered(query: exp.Expr) -> bool:
+    return isinstance(query, exp.Select) and query.args.get("where") is not None
 
 
 def _list_names(clause: exp.Expr) -> set[str]:

@@ -6,7 +6,7 @@ key that comes again. Whether a server takes it then tells whether the rule is t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -31,24 +31,40 @@ _BOUNDS = frozenset(
 class TableRows(Record, frozen=True):
     """Statements that fill a created table. `base` is taken by the definition; the `filled` columns
     are those that it fills in with a constant. `changed` are as `base`, each changed in one place,
-    and `required` the columns that all of them give."""
+    and `required` the columns that all of them give. `typed` are rows with a value in a column, as
+    (statement, column), at which its type or formula differs from that in the other definition."""
 
     table: str
     base: str
     filled: tuple[str, ...]
     changed: tuple[tuple[str, ...], ...]
     required: tuple[Column, ...]
+    typed: tuple[tuple[str, str], ...] = ()
 
 
-def list_created_tables(schema: Schema, sql: str, dialect: str) -> tuple[Table, ...]:
-    """The tables with columns of their own that a statement creates beside those of the schema."""
-    created = read_schema((sql,), dialect).tables
-    return tuple(table for table in created if schema.find_table(table.name) is None)
+def read_altered_schema(ddl: Sequence[str], sql: str, dialect: str) -> Schema:
+    """The tables of a schema with rows such as a statement that alters one of them allows."""
+    before, after = read_schema(ddl, dialect), read_schema((*ddl, sql), dialect)
+    tables = []
+    for table in before.tables:
+        altered = after.find_table(table.name) or table
+        columns = tuple(altered.find_column(column.name) or column for column in table.columns)
+        tables.append(msgspec.structs.replace(altered, name=table.name, columns=columns))
+    return Schema(tuple(tables), dialect)
+
+
+def list_defined_tables(ddl: Sequence[str], sql: str, dialect: str) -> tuple[Table, ...]:
+    """The tables with columns that are read of a statement, or that it alters."""
+    before = read_schema(ddl, dialect)
+    after = read_schema((*ddl, sql), dialect)
+    return tuple(table for table in after.tables if before.find_table(table.name) != table)
 
 
 def fill_parents(schema: Schema, created: Sequence[Table], seed: int) -> Database:
-    """Rows of all tables, those of created ones as their definitions want them."""
-    whole = Schema((*schema.tables, *created), schema.dialect)
+    """Rows of all tables, those of created and altered ones as their definitions want them."""
+    names = {plain_name(table.name) for table in created}
+    others = [table for table in schema.tables if plain_name(table.name) not in names]
+    whole = Schema((*others, *created), schema.dialect)
     hints = _read_checks(created, schema.dialect)
     return fill_tables(whole, hints, GOOD, seed, lambda _: GOOD.rows)
 
@@ -66,12 +82,45 @@ def build_table_rows(
     start = {column.name: first[column.name] for column in given}
     changed: list[tuple[str, ...]] = [
         (_render_row(table, {**start, **cells}, dialect),)
-        for cells in _iter_changes(table, other, start, dialect)
+        for cells in _iter_changes(table, other, first, dialect)
     ]
-    changed += _iter_repeats(table, start, others, dialect)
+    keys = (*table.keys, *(other.keys if other is not None else ()))
+    both = msgspec.structs.replace(table, keys=tuple(dict.fromkeys(keys)))
+    changed += _iter_repeats(both, start, first, others, dialect)
     base = _render_row(table, start, dialect)
+    parents = {key.table for key in (*table.foreign, *(other.foreign if other is not None else ()))}
+    changed += [(base, f"DELETE FROM {parent}") for parent in sorted(parents)]  # noqa: S608
     filled = tuple(_iter_filled_names(table, given, dialect))
-    return TableRows(table.name, base, filled, tuple(dict.fromkeys(changed)), given)
+    whole = {column.name: first[column.name] for column in table.columns if not column.identity}
+    computed = [column.name for column in table.columns if column.computed]
+    typed = [(_render_row(table, whole, dialect), name) for name in computed]
+    typed += [
+        (_render_row(table, {**start, column.name: value}, dialect), column.name)
+        for column in table.columns
+        if (twin := other.find_column(column.name) if other is not None else None) is not None
+        and (column.identity or twin.declared != column.declared)
+        for value in _list_type_edges(column, twin)
+    ]
+    return TableRows(table.name, base, filled, tuple(dict.fromkeys(changed)), given, tuple(typed))
+
+
+def _list_type_edges(*columns: Column) -> list[Any]:
+    """Values that one type holds as they are and another does not."""
+    if any(column.computed for column in columns):
+        return []
+    if any(column.identity for column in columns):
+        return [77]  # which one may give and another may not
+    values: list[Any] = []
+    for column in columns:
+        if column.kind == "text" and column.length:
+            values.append("x" * (column.length + 1))
+        elif column.kind in ("integer", "decimal", "float"):
+            digits = (column.precision or 0) - (column.scale or 0)
+            values += [10**digits, f"1.{'0' * (column.scale or 0)}5"]
+            values += sorted(_BOUNDS) if column.kind == "integer" else []
+        elif column.kind in ("date", "timestamp"):
+            values.append("2024-02-29 13:45:10.123456")
+    return list(dict.fromkeys(values))
 
 
 def _iter_filled_names(table: Table, given: Sequence[Column], dialect: str) -> Iterator[str]:
@@ -104,12 +153,21 @@ def _is_constant(text: str, dialect: str) -> bool:
         tree = sqlglot.parse_one(text, dialect=dialect)
     except sqlglot.errors.SqlglotError:
         return False
-    plain = (exp.Literal, exp.Boolean, exp.Null, exp.Neg, exp.Paren, exp.Cast, exp.DataType)
+    plain = (
+        exp.Literal,
+        exp.Boolean,
+        exp.Null,
+        exp.Neg,
+        exp.Paren,
+        exp.Cast,
+        exp.DataType,
+        exp.Binary,
+    )
     return all(isinstance(node, (*plain, exp.DataTypeParam)) for node in tree.walk())
 
 
 def _iter_changes(
-    table: Table, other: Table | None, start: Mapping[str, Any], dialect: str
+    table: Table, other: Table | None, first: Mapping[str, Any], dialect: str
 ) -> Iterator[dict[str, Any]]:
     """Cells to put into the row, in place of its own or beside them."""
     keyed = {name for key in table.keys for name in key.columns}
@@ -122,10 +180,10 @@ def _iter_changes(
     for column in table.columns:
         yield from ({column.name: value} for value in _list_checked(column, own, added))
     for check in (*table.checks, *(other.checks if other is not None else ())):
-        named = [c for c in table.columns if _mentions(check, c.name, dialect) and c.name in start]
-        for left, right in combinations(named, 2):
-            yield {left.name: start[right.name]}
-            yield {left.name: start[right.name], right.name: start[left.name]}
+        named = [c.name for c in table.columns if _mentions(check, c.name, dialect)]
+        for left, right in combinations([name for name in named if name in first], 2):
+            yield {left: first[right], right: first[right]}
+            yield {left: first[right], right: first[left]}
 
 
 def _list_checked(column: Column, own: Hints, added: Hints) -> list[Any]:
@@ -155,25 +213,30 @@ def _list_values(column: Column, hints: Hints) -> list[Any]:
 
 
 def _iter_repeats(
-    table: Table, start: Mapping[str, Any], others: Sequence[Mapping[str, Any]], dialect: str
+    table: Table,
+    start: Iterable[str],
+    first: Mapping[str, Any],
+    others: Sequence[Mapping[str, Any]],
+    dialect: str,
 ) -> Iterator[tuple[str, ...]]:
     """Two rows each that have a key in common, or one column of it."""
-    first = _render_row(table, start, dialect)
     numbered = {column.name for column in table.columns if column.identity or column.computed}
     for key in table.keys:
         for names in dict.fromkeys((key.columns, key.columns[:1], key.columns[1:])):
-            shared = {name: start[name] for name in names if name in start}
-            rest = {*start, *key.columns} - {*names, *numbered}
+            shared = {name: first[name] for name in names if name in first.keys() - numbered}
+            keyed = {name: first[name] for name in key.columns if name in first.keys() - numbered}
+            rest = {*start, *keyed} - {*names}
             for other in others if shared else ():
                 own = {name: other[name] for name in rest}
-                yield first, _render_row(table, {**own, **shared}, dialect)
+                rows = ({**{name: first[name] for name in start}, **keyed}, {**own, **shared})
+                yield tuple(_render_row(table, row, dialect) for row in rows)
 
 
 def _render_row(table: Table, cells: Mapping[str, Any], dialect: str) -> str:
     """An INSERT of some columns."""
     columns, row = [], []
     for column in table.columns:
-        if column.name not in cells:
+        if column.name not in cells or column.computed:
             continue
         value = cells[column.name]
         if value is not None and column.kind != "bytes":  # in quotes it fits any type
@@ -182,7 +245,8 @@ def _render_row(table: Table, cells: Mapping[str, Any], dialect: str) -> str:
         columns.append(column)
         row.append(value)
     if not columns:
-        return f"INSERT INTO {table.name} DEFAULT VALUES"
+        nothing = "() VALUES ()" if dialect == "mysql" else "DEFAULT VALUES"
+        return f"INSERT INTO {table.name} {nothing}"
     single = Table(table.name, tuple(columns))
     rows = Database("", {table.name: (tuple(row),)})
     return str(render_inserts(Schema((single,), dialect), rows, dialect)[0])
