@@ -13,12 +13,7 @@ from evalcore.settings import Settings
 from evalcore.views import board_titles, boards
 from evalcore.views.board_table import BoardFilter, BoardTable, shown_parts
 from evalcore.views.boards import Board
-from evalcore.views.published_boards import (
-    HERE,
-    PUBLISHED,
-    choose_default_source,
-    load_publishers,
-)
+from evalcore.views.published_boards import HERE, PUBLISHED, choose_default_source, load_publishers
 from evalcore.views.ranking import list_board_orders
 from evalcore.views.stored_boards import Headers
 from pages.parts.ranking import (

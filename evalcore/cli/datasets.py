@@ -66,11 +66,7 @@ def _add_own(actions: Any, add_common: Callable[[argparse.ArgumentParser, Verb],
         _validate_case_file,
     )
     about = "write a commented starter file of your own cases, valid as it stands"
-    sub = actions.add_parser(
-        "template",
-        help=about,
-        description=f"{about.capitalize()}.",
-    )
+    sub = actions.add_parser("template", help=about, description=f"{about.capitalize()}.")
     sub.add_argument("benchmark", metavar="BENCHMARK", help="benchmark that the cases belong to")
     about = "kind of the cases (default: one case of each kind)"
     sub.add_argument("--part", default="", metavar="NAME", help=about)

@@ -29,9 +29,7 @@ def add_log_origins(origins: Any, add_common: Callable[..., None]) -> None:
     """Add an origin for each framework, and one that recognizes them."""
     about = "import logs of other frameworks; a path alone does the same"
     sub = origins.add_parser(
-        AUTO,
-        help=about,
-        description=f"{about}: {', '.join(FRAMEWORKS.values())}",
+        AUTO, help=about, description=f"{about}: {', '.join(FRAMEWORKS.values())}"
     )
     sub.add_argument("path", type=Path, metavar="PATH", help="log, or folder of logs")
     add_common(sub, partial(_import_logs, ""))

@@ -53,15 +53,10 @@ def add_run_flags(sub: argparse.ArgumentParser) -> None:
         help="benchmarks to run; `evalcore list benchmarks` lists them; all: the four of slm-evals",
     )
     sub.add_argument(
-        "--metrics",
-        nargs="+",
-        metavar="M",
-        help="run only these metrics (default: all)",
+        "--metrics", nargs="+", metavar="M", help="run only these metrics (default: all)"
     )
     sub.add_argument(
-        "--dataset",
-        metavar="PATH|NAME",
-        help="dataset to use (default: the bundled cases)",
+        "--dataset", metavar="PATH|NAME", help="dataset to use (default: the bundled cases)"
     )
     sub.add_argument("--max-samples", type=int, metavar="N", help="at most N cases per benchmark")
     sub.add_argument(
@@ -97,10 +92,7 @@ def add_run_flags(sub: argparse.ArgumentParser) -> None:
         "--config", type=Path, metavar="FILE.yaml", help="run configuration; flags override it"
     )
     sub.add_argument(
-        "--concurrency",
-        type=int,
-        metavar="N",
-        help="concurrent requests (default: 0, automatic)",
+        "--concurrency", type=int, metavar="N", help="concurrent requests (default: 0, automatic)"
     )
     sub.add_argument(
         "--budget",

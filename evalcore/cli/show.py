@@ -31,11 +31,7 @@ _CASE_HELP = "id of a case, or METRIC/ID, or BENCHMARK/METRIC/ID"
 def add_show_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
     """Add the verb; `add_common` adds the common flags and sets the verb's function."""
     about = "print the result of a run, or one of its cases"
-    sub = verbs.add_parser(
-        "show",
-        help=about,
-        description=about,
-    )
+    sub = verbs.add_parser("show", help=about, description=about)
     sub.add_argument("run", metavar="RUN", help=_RUN_HELP)
     sub.add_argument("case", metavar="CASE", nargs="?", default="", help=_CASE_HELP)
     sub.add_argument(

@@ -30,9 +30,7 @@ def add_sweep_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Ve
         "tests, what quantization and the format of calls cost"
     )
     sub = verbs.add_parser(
-        "sweep",
-        help="compare variants of a model in one command",
-        description=about,
+        "sweep", help="compare variants of a model in one command", description=about
     )
     sub.add_argument(
         "--target",

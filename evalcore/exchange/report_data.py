@@ -85,10 +85,7 @@ class ReportCases(Iterable[ReportCase]):
     becomes of a case before it is shown."""
 
     def __init__(
-        self,
-        index: CaseIndex,
-        spec: BenchmarkSpec,
-        shown: Callable[[ReportCase], ReportCase],
+        self, index: CaseIndex, spec: BenchmarkSpec, shown: Callable[[ReportCase], ReportCase]
     ) -> None:
         self._index, self._spec, self._shown = index, spec, shown
 

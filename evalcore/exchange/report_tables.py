@@ -24,11 +24,7 @@ from evalcore.views.seals import SealStatus
 #: Stands where a number would, for what was not executed.
 _NOT_EXECUTED = "n/e"
 #: How the calls of a case were read, in words.
-_CALL_READINGS = {
-    "native": "as asked",
-    "rescued": "from another format",
-    "lost": "lost to format",
-}
+_CALL_READINGS = {"native": "as asked", "rescued": "from another format", "lost": "lost to format"}
 
 
 class ReportTable(Record, frozen=True):

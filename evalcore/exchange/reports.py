@@ -315,10 +315,7 @@ def parse_hub_task(text: str) -> HubTask:
 
 
 def render_eval_results(
-    folder: RunFolder,
-    hub_tasks: Mapping[str, HubTask],
-    source: str = "",
-    organization: str = "",
+    folder: RunFolder, hub_tasks: Mapping[str, HubTask], source: str = "", organization: str = ""
 ) -> str:
     """The YAML of a run, an entry per benchmark of `hub_tasks`; `source` is the address of
     evidence, `organization` who gives it there.

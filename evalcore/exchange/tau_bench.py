@@ -47,9 +47,7 @@ _AGENTS = "tau_bench/agents"
 
 
 def fetch_tau(
-    folder: Path,
-    source: Path | None = None,
-    progress: ProgressCallback = print,
+    folder: Path, source: Path | None = None, progress: ProgressCallback = print
 ) -> FetchedDataset:
     """Fetch the data and the texts, from a checkout or archive where `source` names one. A complete
     folder is left in place. Raises UsageError for a folder that holds anything else, for a source

@@ -14,14 +14,7 @@ import msgspec
 from evalcore import judges
 from evalcore.errors import TargetFailure
 from evalcore.judges import Kind, Question, Tally, Vote, VoteWord
-from evalcore.records import (
-    Completion,
-    GenerationRequest,
-    Message,
-    Record,
-    Usage,
-    content_hash,
-)
+from evalcore.records import Completion, GenerationRequest, Message, Record, Usage, content_hash
 from evalcore.results import add_usage
 
 # What a judge is asked, by kind of question; raise PROMPT_VERSION with every change of a word.

@@ -345,10 +345,7 @@ def _build_header(
 
 
 def _build_score(
-    publication: Publication,
-    entry: PublishedEntry,
-    column: Column,
-    rule: MonthRule | None,
+    publication: Publication, entry: PublishedEntry, column: Column, rule: MonthRule | None
 ) -> HeaderScore:
     claimed = entry.scores[column.benchmark]
     bare = HeaderScore(

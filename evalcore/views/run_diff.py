@@ -96,9 +96,7 @@ def build_run_diff(roots: Sequence[Path], first: str, second: str) -> RunDiff:
         targets=(base.identity, other.identity),
         benchmarks=tuple(
             BenchmarkDiff(
-                pair.benchmark,
-                pair,
-                tuple(map(_build_change, _list_rows(changed, pair.benchmark))),
+                pair.benchmark, pair, tuple(map(_build_change, _list_rows(changed, pair.benchmark)))
             )
             for pair in comparison.compare_benchmarks(cases)
         ),

@@ -49,11 +49,7 @@ class RunStanding(Record, frozen=True):
 
 
 def find_run_standing(
-    settings: Settings,
-    headers: Sequence[RunHeader],
-    board: Board,
-    frame: pd.DataFrame,
-    run: str,
+    settings: Settings, headers: Sequence[RunHeader], board: Board, frame: pd.DataFrame, run: str
 ) -> RunStanding | None:
     """Where a run stands on the ranking `frame` of a board; None where its target has no row."""
     board_rows = list_board_rows(headers, board)

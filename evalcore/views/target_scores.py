@@ -132,7 +132,7 @@ def lost_to_format(views: Mapping[str, float]) -> float | None:
 # What others published of a run beside what its cases give: claims, levels and flags.
 
 PUBLISHED_SCORE_COLUMNS = [
-    *("benchmark", "level", "claimed", "recomputed", "own", "reading", "judges", "graded_at"),
+    *("benchmark", "level", "claimed", "recomputed", "own", "reading", "judges", "graded_at")
 ]
 PUBLISHED_FLAG_COLUMNS = ["benchmark", "metric", "kind", "detail"]
 

@@ -73,11 +73,7 @@ def draw_chart_frame(
 
 def label_scores(name: str) -> dict[str, str]:
     """The labels of a chart of scores with intervals; `name` is the key of what has them."""
-    return {
-        "name": tr(name),
-        "score": tr("common.score"),
-        "interval": tr("ranking.interval"),
-    }
+    return {"name": tr(name), "score": tr("common.score"), "interval": tr("ranking.interval")}
 
 
 def _draw_save_menu(makers: dict[str, Callable[[], bytes]], name: str) -> None:

@@ -28,13 +28,7 @@ from evalcore.views.published_ranking import PublishedRanking, load_published_ra
 from evalcore.views.stored_boards import Headers
 from pages.shared import board_view, drawn_html, page_links, tables, url_state
 from pages.shared.board_view import benchmark_title, metric_title
-from pages.shared.wording import (
-    current_language,
-    escape_markdown,
-    format_fact,
-    to_plain_line,
-    tr,
-)
+from pages.shared.wording import current_language, escape_markdown, format_fact, to_plain_line, tr
 
 _SETUP, _MONTHS = 300, 230  # pixels of a picker and a slider
 

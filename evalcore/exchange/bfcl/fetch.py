@@ -40,11 +40,7 @@ from evalcore.benchmarks.bfcl.multi_turn.simulators import (
     find_installation,
 )
 from evalcore.benchmarks.bfcl.official_prompts import BfclTexts, LanguageTexts
-from evalcore.benchmarks.official_texts import (
-    TEXTS_FILE,
-    OfficialTexts,
-    write_official_texts,
-)
+from evalcore.benchmarks.official_texts import TEXTS_FILE, OfficialTexts, write_official_texts
 from evalcore.catalog import CommandResult
 from evalcore.errors import EnvironmentFailure, IntakeError, UsageError
 from evalcore.exchange.hub_datasets import (
@@ -397,8 +393,7 @@ def _find_fetched_bfcl(folder: Path, version: str) -> FetchedBfcl | None:
             f"{folder} contains BFCL {fetched.version}; choose another folder for {version}"
         )
     check_files_present(
-        folder,
-        list_official_files(version) if version == "v3" else [*wheel_members(), TEXTS_FILE],
+        folder, list_official_files(version) if version == "v3" else [*wheel_members(), TEXTS_FILE]
     )
     return msgspec.structs.replace(fetched, folder=str(folder), already=True)
 

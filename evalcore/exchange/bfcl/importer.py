@@ -50,11 +50,7 @@ from evalcore.results import BenchmarkScore, Totals
 from evalcore.runner.plan import create_benchmark, dataset_hash, find_dataset, with_column_key
 from evalcore.runner.summary import describe_column
 from evalcore.settings import Settings
-from evalcore.store.run_folder import (
-    Flag,
-    Published,
-    PublishedScore,
-)
+from evalcore.store.run_folder import Flag, Published, PublishedScore
 
 # One imported BFCL run: its records and journals, and what was claimed beside what is counted.
 

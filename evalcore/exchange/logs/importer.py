@@ -24,12 +24,7 @@ from evalcore.exchange.logs import (
 from evalcore.exchange.logs.files import iter_files, read_head
 from evalcore.exchange.logs.records import FrameworkLog, LoggedTask, convert_time
 from evalcore.exchange.logs.runs import build_log_runs
-from evalcore.exchange.staging import (
-    ImportedScore,
-    ImportResult,
-    ImportStage,
-    open_import_stage,
-)
+from evalcore.exchange.staging import ImportedScore, ImportResult, ImportStage, open_import_stage
 from evalcore.i18n import Note
 from evalcore.records import ProgressCallback, Record
 from evalcore.settings import Settings
@@ -105,10 +100,7 @@ def find_logs(path: Path, framework: str = "") -> Iterator[tuple[LogFormat, Path
 
 
 def import_logs(
-    path: Path,
-    settings: Settings,
-    framework: str = "",
-    progress: ProgressCallback = print,
+    path: Path, settings: Settings, framework: str = "", progress: ProgressCallback = print
 ) -> ImportResult:
     """Import every log at a path, all of them or none.
 

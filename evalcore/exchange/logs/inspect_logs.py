@@ -111,10 +111,7 @@ def _build_task(
         name=evaluation.read_text("task"),
         metric=shares[0] if shares else "",
         claimed={name: claimed[name] for name in shares if name in claimed},
-        samples=(
-            *samples,
-            *(LoggedSample(name, {}, error=_NOT_LOGGED) for name in missing),
-        ),
+        samples=(*samples, *(LoggedSample(name, {}, error=_NOT_LOGGED) for name in missing)),
         options=_build_options(log, evaluation),
         epochs=epochs,
         full=config.get("limit") is None and config.get("sample_id") is None,

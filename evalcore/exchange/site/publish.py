@@ -16,12 +16,7 @@ import orjson
 from evalcore.charts import plots
 from evalcore.charts.pictures import build_social_card, render_card_png
 from evalcore.errors import UsageError
-from evalcore.exchange.board_export import (
-    LABELS,
-    build_score_chart,
-    name_ranking,
-    ranking_to_csv,
-)
+from evalcore.exchange.board_export import LABELS, build_score_chart, name_ranking, ranking_to_csv
 from evalcore.exchange.site import facts as store
 from evalcore.exchange.site.board_views import (
     COST_CHART_FILE,

@@ -119,9 +119,7 @@ def _draw_guess(asked: DraftInput, settings: Settings) -> Draft | None:
     """What was guessed of this text; a problem is drawn."""
     texts = (asked.schema, asked.statements)
     pressed = st.button(
-        tr("datasets.paste.detect"),
-        icon=":material/search:",
-        disabled=not asked.statements.strip(),
+        tr("datasets.paste.detect"), icon=":material/search:", disabled=not asked.statements.strip()
     )
     if pressed:
         with widgets.show_errors(limit=600), st.spinner(tr("datasets.paste.detecting")):

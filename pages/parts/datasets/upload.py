@@ -110,11 +110,7 @@ _HINTS = (
     ),
     ("encoding", r"upload_(utf|bytes|nul)", r"UTF-8|UTF-16|NUL"),
     ("size", r"upload_(big|many|long)", r"MB; at most|cases; at most|longer than"),
-    (
-        "object",
-        r"upload_(json_list|not_object)",
-        r"one JSON object a line|is not a JSON object",
-    ),
+    ("object", r"upload_(json_list|not_object)", r"one JSON object a line|is not a JSON object"),
     (
         "json",
         r"upload_(not_json|deep|levels|field_twice|constant|number)",

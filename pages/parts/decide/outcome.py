@@ -27,13 +27,7 @@ from pages.shared.drawn_columns import (
     list_column_groups,
     mark_bands,
 )
-from pages.shared.wording import (
-    current_language,
-    escape_markdown,
-    format_count,
-    to_plain_line,
-    tr,
-)
+from pages.shared.wording import current_language, escape_markdown, format_count, to_plain_line, tr
 
 _NAME_LENGTH = 60
 _CHANGES_SHOWN = 3

@@ -16,14 +16,8 @@ from evalcore.settings import Settings
 from evalcore.views import board_titles
 from evalcore.views.board_table import shown_parts
 from evalcore.views.boards import list_board_rows
-from evalcore.views.published_boards import (
-    PUBLISHED,
-    describe_setup,
-)
-from evalcore.views.published_ranking import (
-    PublishedRanking,
-    build_published_trend,
-)
+from evalcore.views.published_boards import PUBLISHED, describe_setup
+from evalcore.views.published_ranking import PublishedRanking, build_published_trend
 from evalcore.views.ranking import list_board_orders
 from pages.parts.ranking import answer, ranking_charts, ranking_table
 from pages.shared import (

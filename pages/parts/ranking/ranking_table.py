@@ -286,11 +286,7 @@ def _format_cell(name: str, known: Mapping[str, Any], cost: str) -> str:
     return str(value) if value else DASH
 
 
-_FORMATS: Mapping[str, str] = {
-    "price": "${:.2f}",
-    "parameters": "{:.3g} B",
-    "coverage": "{:.0%}",
-}
+_FORMATS: Mapping[str, str] = {"price": "${:.2f}", "parameters": "{:.3g} B", "coverage": "{:.0%}"}
 
 
 # The ways on from the Ranking page: the metrics, the rules, a file, the link.

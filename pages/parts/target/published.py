@@ -28,13 +28,7 @@ from pages.shared import exports, page_links, published_source, tables, url_stat
 from pages.shared.board_view import benchmark_title, metric_title
 from pages.shared.published_source import PUBLISHED
 from pages.shared.tables import format_number_range, number_column, text_column
-from pages.shared.wording import (
-    current_language,
-    escape_markdown,
-    format_fact,
-    to_plain_line,
-    tr,
-)
+from pages.shared.wording import current_language, escape_markdown, format_fact, to_plain_line, tr
 
 _CARD = 140  # pixels, at least
 _NEAR = 3  # ranked models on either side
