@@ -74,7 +74,7 @@ def measure(settings: Settings, repeats: int, browser: bool) -> list[Figure]:
     return figures
 
 
-_TABLE_SEEN = '[data-testid="stDataFrame"] canvas'
+_TABLE_SEEN = ".eb-table tbody tr"
 
 
 def _pages(settings: Settings) -> dict[str, tuple[str, str]]:

@@ -68,6 +68,9 @@ def build_board_view(facts: SiteFacts, ranking: RankingView, w: Words, home: str
         "kinds": sorted({(row["kind"], w.kind_title(row["kind"])) for row in rows}),
         "parts": [{"key": part, "title": w.part_title(part)} for part in shown],
         "ranked": ranked,
+        "makers": {name: entry.organization for name, entry in ranking.source.entries.items()}
+        if isinstance(ranking, PublishedRanking)
+        else {},
         "others": [row for row in rows if row["status"] != "ranked"],
         "floors": floors,
         "scatter": draw_priced_scatter(priced, w) if priced else "",
