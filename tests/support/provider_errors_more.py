@@ -474,3 +474,14 @@ for reason, label in {
     "MALFORMED_RESPONSE": WRITTEN,
 }.items():
     add(f"third: gemini ended by {reason}", "gemini", label, gemini([{"text": "hal"}], reason))
+
+# Replies in an odd order or form, and a refusal in escaped Chinese.
+
+_TWO = [{"index": i, "message": {"content": text}} for i, text in ((1, "other"), (0, ok))]
+add("third: alternatives out of order", "chat", "fine", (200, {"choices": _TWO}), text=ok)
+_OLDER = {"index": 0, "text": ok, "finish_reason": "stop"}
+add("third: the text of older completions", "chat", "fine", (200, {"choices": [_OLDER]}), text=ok)
+_PIECES = [gemini([{"text": ok[:2]}], None)[1], gemini([{"text": ok[2:]}])[1]]
+add("third: gemini's stream in one list", "gemini", "fine", (200, _PIECES), text=ok)
+_REFUSED = (400, {"error": {"code": "1210", "message": "API 调用参数有误。参数 seed 不支持"}})
+add("third: a parameter refused in Chinese", "chat", "fine", once(_REFUSED, chat(ok), "seed"))

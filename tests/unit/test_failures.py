@@ -146,6 +146,7 @@ def test_provider_message(text, message):
             "",
             12.0,
         ),
+        ({"x-ms-retry-after-ms": "250"}, "", 0.25),
         ({}, "Please try again in 1.2s.", 1.2),
         ({}, "Please try again in 300ms.", 0.3),
         ({}, '{"retryDelay": "34s"}', 34.0),
@@ -156,7 +157,7 @@ def test_provider_message(text, message):
         ({"retry-after": "1e99"}, "", None),
         ({}, "", None),
     ],
-    ids=range(20),
+    ids=range(21),
 )
 def test_retry_after(headers, text, seconds):
     retry_after = parse_retry_after(headers, text, now=NOW)
