@@ -232,20 +232,27 @@ def _build_case_table(detail: BenchmarkDetail, count: int) -> _Table:
 
 
 def build_calibration_tables(calibration: UserCalibration, tr: Translate) -> Iterator[_Table]:
-    """Who played the user, how far the outcomes agree, and the score task by task."""
+    """Who played the user, how far the outcomes agree, and the score task by task; figures stand
+    under each other, as there is no room for more of them side by side on a phone."""
     first, second = calibration.letters
-    users = zip(calibration.letters, calibration.users, calibration.run_ids, strict=True)
-    rows = [[side, user or tr("compare.calibration.rules"), run] for side, user, run in users]
-    columns = ["", tr("compare.calibration.user"), tr("compare.run")]
-    yield tr("compare.calibration.title", base=first, other=second), columns, rows
+    # A specification is one long word, were it not for these spaces.
+    named = (user.replace("?", " ?").replace("&", " &") for user in calibration.users)
+    users = [user or tr("compare.calibration.rules") for user in named]
+    title = tr("compare.calibration.title", base=first, other=second)
+    rows = [list(row) for row in zip(calibration.letters, users, strict=True)]
+    yield title, ["", tr("compare.calibration.user")], rows
     rate, kappa, pair = calibration.agreement, calibration.kappa, calibration.paired
     span = _format_score_interval(calibration.interval, ".1f")
-    names = ("tasks", "agreement", "kappa", "undecided", "unshared")
-    figures = [str(len(calibration.tasks)), NOT_RUN if rate is None else f"{rate:.1f} %{span}"]
-    figures += [NOT_RUN if kappa is None else f"{kappa:.2f}"]
-    figures += [str(calibration.undecided), str(calibration.unshared)]
-    columns = [tr(f"compare.calibration.{name}") for name in names]
-    yield tr("compare.calibration.agreement"), columns, [figures]
+    figures = {
+        "tasks": str(len(calibration.tasks)),
+        "agreement": NOT_RUN if rate is None else f"{rate:.1f} %{span}",
+        "kappa": NOT_RUN if kappa is None else f"{kappa:.2f}",
+        "undecided": str(calibration.undecided),
+        "unshared": str(calibration.unshared),
+    }
+    rows = [[tr(f"compare.calibration.{name}"), figure] for name, figure in figures.items()]
+    both = ["", f"{first}, {second}"]
+    yield tr("compare.calibration.agreement"), both, rows
     if pair is None:
         return
     words = {True: "passed", False: "failed"}
@@ -257,9 +264,10 @@ def build_calibration_tables(calibration: UserCalibration, tr: Translate) -> Ite
     columns = ["", *(f"{second}: {tr(f'common.outcome.{word}')}" for word in words.values())]
     yield tr("compare.calibration.table"), columns, rows
     names = ("wins", "losses", "ties", "difference", "interval")
-    columns = [first, second, *(tr(f"compare.{name}") for name in names), "p"]
+    labels = [first, second, *(tr(f"compare.{name}") for name in names), "p"]
     scores = [f"{pair.first:.1f}", f"{pair.second:.1f}", *_format_pair_result(pair)[:-1]]
-    yield tr("compare.against", title=second, base=first), columns, [scores]
+    rows = [list(row) for row in zip(labels, scores, strict=True)]
+    yield tr("compare.against", title=second, base=first), both, rows
 
 
 def build_task_table(calibration: UserCalibration, tr: Translate) -> _Table:

@@ -81,7 +81,8 @@ def test_runs_without_a_common_verdict_have_no_number(settings):
         None,
     ) * 4
     tables = list(comparison_report.build_calibration_tables(calibration, lambda key, **_: key))
-    assert tables[1][2] == [["0", "--", "--", "1", "2"]]
+    assert [row[1] for row in tables[1][2]] == ["0", "--", "--", "1", "2"]
+    assert all(len(columns) == 2 for _, columns, _ in tables)
 
 
 def test_runs_without_a_common_task_are_no_calibration(settings):
