@@ -55,18 +55,21 @@ def build_option(
     default: Any = None,
     kind: Any = None,
     choices: tuple[str, ...] = (),
+    derived: bool = False,
 ) -> OptionCard:
     """An option with its text in both languages, of the type of its default or of `kind`."""
     if not kind:
         kind = "str" if default is None or isinstance(default, str) else type(default).__name__
     about = {"en": english, "zh": chinese} if english else {}
-    return OptionCard(name, kind, default, choices, about)
+    return OptionCard(name, kind, default, choices, about, derived=derived)
 
 
 #: How a benchmark asks: in the words of this package, or exactly as upstream asks.
 BOARD, OFFICIAL = "board", "official"
 #: The option that names the texts of `OFFICIAL` by their hash; a plan sets it.
 TEXTS_OPTION = "official_texts"
+#: The option that names what of the data is not upstream's; a plan sets it.
+OTHER_DATA_OPTION = "other_data"
 
 
 def build_protocol_options() -> tuple[OptionCard, OptionCard]:
@@ -79,13 +82,11 @@ def build_protocol_options() -> tuple[OptionCard, OptionCard]:
             default=BOARD,
             choices=(BOARD, OFFICIAL),
         ),
-        OptionCard(
+        build_option(
             TEXTS_OPTION,
+            "hash of the fetched official texts; set by the run itself",
+            "已获取的官方文本的哈希值；由运行自动填写",
             default="",
-            about={
-                "en": "hash of the fetched official texts; set by the run itself",
-                "zh": "已获取的官方文本的哈希值；由运行自动填写",
-            },
             derived=True,
         ),
     )

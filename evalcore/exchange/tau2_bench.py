@@ -7,7 +7,7 @@ from pathlib import Path
 
 from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.tau2_bench.dataset import ALL, load_tau2_samples
-from evalcore.benchmarks.tau2_bench.environment.loaders import CHECKOUT_FOLDER
+from evalcore.benchmarks.tau2_bench.environment.loaders import CHECKOUT_FOLDER, OFFICIAL_DATABASES
 from evalcore.catalog import CommandResult
 from evalcore.exchange.tau2_bench_files import OfficialFiles, fetch_checkout
 from evalcore.exchange.tau2_bench_texts import TEXT_FILES, write_tau2_texts
@@ -58,5 +58,6 @@ def run_tau2_fetch(
         _KEPT,
         lambda copy: load_tau2_samples(DatasetSource(str(copy)), ALL, ""),
         write_tau2_texts,
+        {f"{CHECKOUT_FOLDER}/{name}": digest for name, digest in OFFICIAL_DATABASES.items()},
     )
     return fetch_checkout(official, settings, folder, flags["from"], progress)

@@ -39,13 +39,15 @@ class FetchedCheckout(Record, frozen=True):
 
 class OfficialFiles(Record, frozen=True):
     """What is taken of a checkout: files that should be there, patterns of all that is kept, what
-    loads the copy, and what leaves upstream's texts beside it, False where it has none."""
+    loads the copy, what leaves upstream's texts beside it, False where it has none, and the sha256
+    of files without which no score compares with upstream's."""
 
     benchmark: str
     expected: tuple[str, ...]
     kept: tuple[str, ...]
     load: Callable[[Path], list[Sample]]
     write_texts: Callable[[Path, str], bool]
+    digests: dict[str, str] = {}
 
 
 def fetch_checkout(
@@ -81,7 +83,13 @@ def fetch_checkout(
             )
         note = FetchedCheckout(official.benchmark, source, files, missing, samples)
         fetched = install_folder(ready, folder, note)
-    return CommandResult(fetched, format_fetch(fetched), tuple(map(_format_missing, missing)))
+    remarks = [f"not there: {name}; what needs it is left out" for name in missing]
+    remarks += [
+        f"not upstream's own: {name}; no score of it compares with the official board"
+        for name, digest in official.digests.items()
+        if not files.get(name, digest).startswith(digest)
+    ]
+    return CommandResult(fetched, format_fetch(fetched), tuple(remarks))
 
 
 def _is_present(expected: str, files: Mapping[str, str]) -> bool:
@@ -89,10 +97,6 @@ def _is_present(expected: str, files: Mapping[str, str]) -> bool:
     if not expected.endswith("/*"):
         return expected in files
     return any(name.startswith(expected[:-1]) for name in files)
-
-
-def _format_missing(name: str) -> str:
-    return f"not there: {name}; what needs it is left out"
 
 
 def format_fetch(fetched: FetchedCheckout) -> str:

@@ -49,6 +49,7 @@ REDUCER = "mean"  # how the epochs of a sample become one score
 _OWN_PROTOCOL = (
     ("protocol", catalog.BOARD),
     (catalog.TEXTS_OPTION, ""),
+    (catalog.OTHER_DATA_OPTION, ""),
     ("format_sensitivity", False),
 )
 

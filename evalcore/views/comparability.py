@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from evalcore.catalog import BenchmarkCard
+from evalcore.catalog import OTHER_DATA_OPTION, BenchmarkCard
 from evalcore.i18n import DEFAULT, t
 from evalcore.records import Record, RunSpec
 from evalcore.results import RunSummary
@@ -19,11 +19,17 @@ from evalcore.views.boards import Board, Column, Row, build_column
 
 #: What keeps a score apart, in the order in which it is listed; each has a text `board.apart.CODE`.
 REASONS = (
-    *("published", "no_board", "protocol", "data", "lacking", "subset", "options", "user"),
+    *("published", "no_board", "protocol", "data", "database", "lacking", "subset", "options"),
+    "user",
     "incomplete",
 )
 _OPTION = re.compile(r", (?=\w+=)")
-_USER_OPTIONS = ("use_llm_user", "user_model")
+_REASON_BY_OPTION = {
+    "protocol": "protocol",
+    OTHER_DATA_OPTION: "database",
+    "use_llm_user": "user",
+    "user_model": "user",
+}
 
 
 class Comparability(Record, frozen=True):
@@ -83,9 +89,7 @@ def _find_option_reasons(column: Column, card: BenchmarkCard) -> set[str]:
     wrong |= chosen.keys() - card.official_options.keys()
     if "own prompt" in parts and not card.system_prompt:
         wrong.add("prompt")
-    reasons = {"protocol"} if "protocol" in wrong else set()
-    reasons |= {"user"} if wrong & set(_USER_OPTIONS) else set()
-    return reasons | ({"options"} if wrong - {"protocol", *_USER_OPTIONS} else set())
+    return {_REASON_BY_OPTION.get(name, "options") for name in wrong}
 
 
 def assess_board(board: Board) -> dict[str, Comparability]:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from evalcore.benchmarks.tau2_bench.card import DOMAINS
+from evalcore.benchmarks.tau2_bench.environment.loaders import has_official_database
 from evalcore.benchmarks.tau2_bench.environment.reward import list_faults
 from evalcore.benchmarks.tau2_bench.environment.tasks import BROKEN_START
 from tests.support.tau2_parity import Upstream, iter_comparisons, load_all_tasks, require_world
@@ -36,6 +37,7 @@ def test_every_task_that_is_there_loads(tau2_checkout, domain):
     require_world(tau2_checkout, domain)
     world, tasks = load_all_tasks(tau2_checkout, domain)
     assert len(tasks) >= LOADED.get(domain, 1)
+    assert has_official_database(tau2_checkout, domain)
     broken = {task.id: list_faults(world, task) for task in tasks if BROKEN_START in task.flags}
     assert broken == {}
 

@@ -25,16 +25,14 @@ from tests.support.boards import Plan, make_run
 from tests.support.pages import open_page, words
 from tests.support.pages import store as store
 
+TAU2 = "protocol=official, split=base, use_llm_user=True, user_model=openai:gpt-4.1-2025-04-14"
 OFFICIAL = {
     "bfcl": ("bfcl-v4", "protocol=official"),
     "tau_bench": (
         "tau-v1",
         "protocol=official, split=test, use_llm_user=True, user_model=openai:gpt-4o",
     ),
-    "tau2_bench": (
-        "tau2_bench-official",
-        "protocol=official, split=base, use_llm_user=True, user_model=openai:gpt-4.1-2025-04-14",
-    ),
+    "tau2_bench": ("tau2_bench-official", TAU2),
     "gaia": ("gaia-validation", "protocol=official, levels=[1, 2, 3], tool_mode=local"),
     "swe_bench": ("swe_bench-swe-bench_verified", "protocol=official, full_eval=True"),
 }
@@ -69,6 +67,10 @@ def test_a_column_as_upstream_asks_compares(benchmark):
                 "protocol=official, split=test, use_llm_user=True, user_model=hf:tiny",
             ),
             ("user",),
+        ),
+        (
+            column("tau2_bench", "tau2_bench-official", f"{TAU2}, other_data=airline"),
+            ("database",),
         ),
         (column("gaia", "gaia-validation", "protocol=official"), ("options",)),
         (column("sql_optimization", "sql_optimization", "verified"), ("no_board",)),

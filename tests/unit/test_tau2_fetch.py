@@ -66,6 +66,7 @@ def test_data_is_copied_and_what_is_missing_named(checkout, tmp_path, kind):
     assert "airline/db.json" in missing
     assert "telecom/tasks.json" in missing
     assert "retail/tasks.json" not in missing
+    assert "not upstream's own: data/tau2/domains/retail/db.json" in missing
     samples = load_tau2_samples(DatasetSource(done.data.folder), ALL, "")
     assert {sample.metric for sample in samples} == {"retail", "telecom"}
 

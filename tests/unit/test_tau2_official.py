@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 from random import Random
 
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.official_texts import OfficialTexts, store_official_texts
 from evalcore.benchmarks.registry import instantiate_benchmark
+from evalcore.benchmarks.tau2_bench.environment import loaders
 from evalcore.benchmarks.tau2_bench.environment.tasks import Scenario, read_task
 from evalcore.benchmarks.tau2_bench.official import Tau2Texts, format_scenario
 from evalcore.errors import EnvironmentFailure, IntakeError, UsageError
@@ -113,6 +115,16 @@ def test_what_cannot_be_asked_officially_is_refused_before_the_first_request(tex
         benchmark.select_runnable(samples)
     benchmark, samples = build(texts)
     assert benchmark.select_runnable(samples)
+
+
+def test_a_database_that_is_not_upstreams_is_named(texts, monkeypatch):
+    benchmark, samples = build(texts)
+    benchmark.select_runnable(samples)
+    assert benchmark.options["other_data"] == "retail"
+    digest = hashlib.sha256((BUNDLED / "retail" / "db.json").read_bytes()).hexdigest()
+    monkeypatch.setattr(loaders, "OFFICIAL_DATABASES", {"retail/db.json": digest})
+    benchmark.select_runnable(samples)
+    assert benchmark.options["other_data"] == ""
 
 
 def say(*calls, text=""):

@@ -5,13 +5,13 @@ the answer.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property, partial
 from typing import Any
 
 from evalcore.benchmarks import agents
 from evalcore.benchmarks.agents import Style
-from evalcore.benchmarks.base import NO_FIELDS, Context, DatasetSource, ValidationResult, user_role
+from evalcore.benchmarks.base import Context, DatasetSource, ValidationResult, user_role
 from evalcore.benchmarks.tau2_bench import dataset, score
 from evalcore.benchmarks.tau2_bench.card import CARD
 from evalcore.benchmarks.tau2_bench.environment.reward import start_environment
@@ -20,20 +20,11 @@ from evalcore.benchmarks.tau2_bench.environment.world import Environment
 from evalcore.benchmarks.tau2_bench.official import Limits, OfficialConversation, Tau2Texts
 from evalcore.benchmarks.tau2_bench.user_simulators import ModelUser, build_rule_user, format_call
 from evalcore.benchmarks.tau_bench.benchmark import CALL_MODES, generate_with_price
-from evalcore.benchmarks.tau_bench.conversation import (
-    USER_STOP,
-    Budgets,
-    Conversation,
-    ConversationResult,
-    parse_budgets,
-)
+from evalcore.benchmarks.tau_bench.conversation import USER_STOP, Conversation, ConversationResult
 from evalcore.benchmarks.tau_bench.task_data import list_task_flags
-from evalcore.benchmarks.tau_bench.user_benchmark import (
-    UserBenchmark,
-    build_conversation_episode,
-    check_official_limits,
-)
+from evalcore.benchmarks.tau_bench.user_benchmark import UserBenchmark, build_conversation_episode
 from evalcore.benchmarks.tau_bench.user_simulators import GREETING, UserSimulator
+from evalcore.catalog import OTHER_DATA_OPTION
 from evalcore.errors import EnvironmentFailure
 from evalcore.records import (
     Completion,
@@ -69,12 +60,7 @@ class Tau2Bench(UserBenchmark):
     """Options: see the card. The rule user plays what has slots, a model any task."""
 
     card = CARD
-
-    def __init__(self, options: Mapping[str, Any]) -> None:
-        """Raises UsageError for a limit that is none."""
-        super().__init__(options)
-        self._budgets = parse_budgets(options, self.key)
-        check_official_limits(self, Budgets.__struct_fields__)
+    to_state = staticmethod(score.to_episode_state)
 
     @cached_property
     def _texts(self) -> Tau2Texts:
@@ -93,6 +79,7 @@ class Tau2Bench(UserBenchmark):
         if self.is_official:
             for domain in dict.fromkeys(sample.metric for sample in samples):
                 self._texts.list_tool_schemas(domain)
+            self.options[OTHER_DATA_OPTION] = "+".join(dataset.list_other_databases(samples))
         playable = [
             sample
             for sample in samples
@@ -222,15 +209,6 @@ class Tau2Bench(UserBenchmark):
         if kind == "noop":
             return Completion(text=transcript[-1].content if transcript else "")
         return reference_step(dataset.to_task(sample), transcript)
-
-    def episode_from_answer(
-        self, sample: Sample, prediction: Any, extra_fields: Mapping[str, Any] = NO_FIELDS
-    ) -> Episode:
-        state = score.to_episode_state(prediction)
-        says = state["says"]
-        return Episode(
-            key=self.generation_key(sample), epoch=0, answer=says[-1] if says else "", state=state
-        )
 
     def reference_episode(self, sample: Sample) -> Episode:
         task = dataset.to_task(sample)

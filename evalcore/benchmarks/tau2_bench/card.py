@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from evalcore.benchmarks.tau_bench.card import CONVERSATION_OPTIONS, USER_OPTIONS
 from evalcore.catalog import (
+    OTHER_DATA_OPTION,
     BenchmarkCard,
     CommandCard,
     FlagCard,
@@ -105,6 +106,13 @@ CARD = BenchmarkCard(
             "哪个领域；all 为数据中的全部领域",
             default="all",
             choices=("all", *DOMAINS),
+        ),
+        build_option(
+            OTHER_DATA_OPTION,
+            "domains whose databases are not upstream's; set by the run itself",
+            "数据库并非官方原件的领域；由运行自动填写",
+            default="",
+            derived=True,
         ),
         *CONVERSATION_OPTIONS,
     ),

@@ -6,7 +6,7 @@ stays in its files and in the memory of the process.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from evalcore.benchmarks.base import DatasetIssue, DatasetSource
 from evalcore.benchmarks.tau2_bench.environment.loaders import (
     ALL_TASKS_SPLIT,
     DOMAINS,
+    has_official_database,
     hash_world,
     list_splits,
     load_tasks,
@@ -58,6 +59,12 @@ def to_task(sample: Sample) -> Task:
 def load_sample_world(sample: Sample) -> World:
     """The world of a sample. Raises EnvironmentFailure where its data is gone or was changed."""
     return _worlds.load_domain(sample, str(sample.reference["world"]))
+
+
+def list_other_databases(samples: Iterable[Sample]) -> list[str]:
+    """The domains of samples whose databases are not upstream's."""
+    folders = {sample.metric: _worlds.find_folder(sample) for sample in samples}
+    return [name for name in folders if not has_official_database(folders[name], name)]
 
 
 def _check_domain(folder: Path, several: bool, name: str) -> None:

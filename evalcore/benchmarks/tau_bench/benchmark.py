@@ -12,16 +12,10 @@ from typing import Any
 
 from evalcore.benchmarks import agents
 from evalcore.benchmarks.agents import Style
-from evalcore.benchmarks.base import NO_FIELDS, Context, DatasetSource, ValidationResult, user_role
+from evalcore.benchmarks.base import Context, DatasetSource, ValidationResult, user_role
 from evalcore.benchmarks.tau_bench import dataset, score
 from evalcore.benchmarks.tau_bench.card import CARD
-from evalcore.benchmarks.tau_bench.conversation import (
-    TRANSFER,
-    USER_STOP,
-    Budgets,
-    Conversation,
-    parse_budgets,
-)
+from evalcore.benchmarks.tau_bench.conversation import TRANSFER, USER_STOP, Conversation
 from evalcore.benchmarks.tau_bench.dataset import confirm_actions
 from evalcore.benchmarks.tau_bench.environment import Action, Domain, Environment, Task
 from evalcore.benchmarks.tau_bench.official import (
@@ -30,11 +24,7 @@ from evalcore.benchmarks.tau_bench.official import (
     build_agent_prompt,
 )
 from evalcore.benchmarks.tau_bench.state_rows import DONE_TEXT, STATE, StateUserSimulator
-from evalcore.benchmarks.tau_bench.user_benchmark import (
-    UserBenchmark,
-    build_conversation_episode,
-    check_official_limits,
-)
+from evalcore.benchmarks.tau_bench.user_benchmark import UserBenchmark, build_conversation_episode
 from evalcore.benchmarks.tau_bench.user_simulators import (
     LLMUserSimulator,
     RuleUserSimulator,
@@ -94,12 +84,6 @@ class TauBench(UserBenchmark):
     """Options: see the card. The rule user plays what has slots, a model any task."""
 
     card = CARD
-
-    def __init__(self, options: Mapping[str, Any]) -> None:
-        """Raises UsageError for a limit that is none."""
-        super().__init__(options)
-        self._budgets = parse_budgets(options, self.key)
-        check_official_limits(self, Budgets.__struct_fields__)
 
     @cached_property
     def _texts(self) -> TauTexts:
@@ -211,15 +195,6 @@ class TauBench(UserBenchmark):
             return Completion(text=transcript[-1].content if transcript else "")
         return reference_step(
             dataset.load_sample_domain(sample), dataset.to_task(sample), transcript
-        )
-
-    def episode_from_answer(
-        self, sample: Sample, prediction: Any, extra_fields: Mapping[str, Any] = NO_FIELDS
-    ) -> Episode:
-        state = score.to_episode_state(prediction)
-        says = state["says"]
-        return Episode(
-            key=self.generation_key(sample), epoch=0, answer=says[-1] if says else "", state=state
         )
 
     def reference_episode(self, sample: Sample) -> Episode:

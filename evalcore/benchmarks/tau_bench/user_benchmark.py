@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from evalcore.benchmarks.base import Benchmark
-from evalcore.benchmarks.tau_bench.conversation import ConversationResult
-from evalcore.benchmarks.tau_bench.score import compute_pass_groups
+from evalcore.benchmarks.base import NO_FIELDS, Benchmark
+from evalcore.benchmarks.tau_bench.conversation import Budgets, ConversationResult, parse_budgets
+from evalcore.benchmarks.tau_bench.score import compute_pass_groups, to_episode_state
 from evalcore.errors import UsageError
 from evalcore.records import Episode, Sample, Verdict
 from evalcore.results import BenchmarkScore
@@ -20,6 +20,22 @@ class UserBenchmark(Benchmark):
     any task."""
 
     confirms_gold = True
+    #: What an episode's state holds of a prediction.
+    to_state: Callable[[Any], dict[str, Any]] = staticmethod(to_episode_state)
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        """Raises UsageError for a limit that is none, and for one of our own under
+        protocol=official."""
+        super().__init__(options)
+        self._budgets = parse_budgets(options, self.key)
+        defaults = {option.name: option.default for option in self.card.options}
+        limits = Budgets.__struct_fields__
+        changed = [name for name in limits if self.options[name] != defaults[name]]
+        if self.is_official and changed:
+            raise UsageError(
+                f"option {self.key}.{changed[0]}: protocol=official has upstream's limits and no "
+                "others; leave it out"
+            )
 
     def simulated_users(self) -> tuple[str, ...]:
         if not self.options["use_llm_user"]:
@@ -42,6 +58,15 @@ class UserBenchmark(Benchmark):
                 "another split"
             )
 
+    def episode_from_answer(
+        self, sample: Sample, prediction: Any, extra_fields: Mapping[str, Any] = NO_FIELDS
+    ) -> Episode:
+        state = self.to_state(prediction)
+        says = state["says"]
+        return Episode(
+            key=self.generation_key(sample), epoch=0, answer=says[-1] if says else "", state=state
+        )
+
     def aggregate(
         self,
         samples: Sequence[Sample],
@@ -53,17 +78,6 @@ class UserBenchmark(Benchmark):
         benchmark_score = super().aggregate(samples, verdicts, weights, **score_fields)
         groups = compute_pass_groups(samples, verdicts, score_fields.get("epochs", 1))
         return msgspec.structs.replace(benchmark_score, groups=groups)
-
-
-def check_official_limits(benchmark: Benchmark, limits: Sequence[str]) -> None:
-    """Raises UsageError for a limit of our own under protocol=official."""
-    defaults = {option.name: option.default for option in benchmark.card.options}
-    changed = [name for name in limits if benchmark.options[name] != defaults[name]]
-    if benchmark.is_official and changed:
-        raise UsageError(
-            f"option {benchmark.key}.{changed[0]}: protocol=official has upstream's limits and no "
-            "others; leave it out"
-        )
 
 
 def build_conversation_episode(

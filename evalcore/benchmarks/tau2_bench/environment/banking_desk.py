@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from inspect import Parameter, signature
 from typing import Any
 
+import msgspec
+
 from evalcore.benchmarks.agents import Schema
 from evalcore.benchmarks.tau2_bench.environment import (
     banking_accounts,
@@ -110,9 +112,7 @@ def give_discoverable_user_tool(
 ) -> str:
     if not isinstance(discoverable_tool_name, str):  # upstream's own lookup raises here
         raise TypeError("a tool's name must be a text")
-    tool = _HIDDEN_USER_TOOLS.get(discoverable_tool_name)
-    if tool is None:
-        raise RefusedCall(f"Unknown discoverable tool '{discoverable_tool_name}'.")
+    tool = _find_hidden(_HIDDEN_USER_TOOLS, discoverable_tool_name)
     for name in _parse_arguments(arguments):
         require(name in tool.parameters["properties"], f"Unexpected parameter: {name}")
     row = {"tool_name": discoverable_tool_name, "status": "GIVEN"}
@@ -121,10 +121,15 @@ def give_discoverable_user_tool(
     return f"The user can now call this tool:\n{describe_hidden_tool(tool)}"
 
 
-def unlock_discoverable_agent_tool(world: State, agent_tool_name: str) -> str:
-    tool = _HIDDEN_AGENT_TOOLS.get(agent_tool_name)
+def _find_hidden(tools: Mapping[str, Tool], name: Any) -> Tool:
+    tool = tools.get(name)
     if tool is None:
-        raise RefusedCall(f"Unknown agent tool '{agent_tool_name}'.")
+        raise RefusedCall(f"Unknown tool '{name}'.")
+    return tool
+
+
+def unlock_discoverable_agent_tool(world: State, agent_tool_name: str) -> str:
+    tool = _find_hidden(_HIDDEN_AGENT_TOOLS, agent_tool_name)
     world.notes[f"{_UNLOCKED}{agent_tool_name}"] = "yes"
     return f"Unlocked, to be called by call_discoverable_agent_tool:\n{describe_hidden_tool(tool)}"
 
@@ -138,9 +143,7 @@ def describe_hidden_tool(tool: Tool) -> str:
 
 
 def call_discoverable_agent_tool(world: State, agent_tool_name: str, arguments: str = "{}") -> str:
-    tool = _HIDDEN_AGENT_TOOLS.get(agent_tool_name)
-    if tool is None:
-        raise RefusedCall(f"Unknown agent tool '{agent_tool_name}'.")
+    tool = _find_hidden(_HIDDEN_AGENT_TOOLS, agent_tool_name)
     unlocked = f"{_UNLOCKED}{agent_tool_name}" in world.notes
     require(unlocked, f"Tool '{agent_tool_name}' has not been unlocked.")
     kwargs = _parse_arguments(arguments, numbers_as_float=True)
@@ -164,16 +167,15 @@ def note_ground_truth(world: State, calls: Iterable[tuple[str, Mapping[str, Any]
             world.notes[f"{_LOGGED}{called}"] = ""
 
 
-def _parse_arguments(arguments: Any, *, numbers_as_float: bool = False) -> Mapping[str, Any]:
-    """The arguments that a text holds. Raises RefusedCall for what is none."""
+def _parse_arguments(arguments: Any, *, numbers_as_float: bool = False) -> Any:
+    """The JSON that a text holds, which need be no object: upstream fails later on what is none.
+    Raises RefusedCall for what is no JSON."""
     try:
         kwargs = json.loads(
             arguments, parse_int=float if numbers_as_float else int, parse_constant=_refuse_constant
         )
     except ValueError as error:
         raise RefusedCall(f"Invalid JSON in arguments: {error}") from None
-    if not isinstance(kwargs, dict):
-        raise RefusedCall("Invalid arguments: an object is needed")
     problem = find_bounds_problem(kwargs)
     require(not problem, problem)
     return kwargs
@@ -263,9 +265,7 @@ def _build_referral(referral_id: str, user_id: str, account_type: str) -> dict[s
 def call_discoverable_user_tool(
     world: State, discoverable_tool_name: str, arguments: str = "{}"
 ) -> str:
-    tool = _HIDDEN_USER_TOOLS.get(discoverable_tool_name)
-    if tool is None:
-        raise RefusedCall(f"Unknown discoverable tool '{discoverable_tool_name}'.")
+    tool = _find_hidden(_HIDDEN_USER_TOOLS, discoverable_tool_name)
     kwargs = _parse_arguments(arguments, numbers_as_float=True)
     for name in tool.parameters["required"]:
         require(name in kwargs, f"Missing required parameter: {name}")
@@ -387,8 +387,7 @@ def build_bank_tool(function: Function, description: str, *, mutates: bool, hidd
     """The tool of a function, its schemas after the types of its arguments."""
     _, *arguments = signature(function).parameters.values()
     schemas = {argument.name: _build_schema(argument) for argument in arguments}
-    tool = build_tool(function, description, schemas, mutates=mutates, hidden=hidden)
-    return tool
+    return build_tool(function, description, schemas, mutates=mutates, hidden=hidden)
 
 
 def _build_schema(argument: Parameter) -> Schema:
@@ -432,14 +431,7 @@ _HIDDEN_USER_TOOLS: dict[str, Tool] = {
 
 def _answering(tool: Tool) -> Tool:
     """A tool that is called by its own name: what it refuses is an answer, too."""
-    return Tool(
-        tool.name,
-        tool.description,
-        tool.parameters,
-        answer_refusals(tool.function),
-        tool.mutates,
-        tool.hidden,
-    )
+    return msgspec.structs.replace(tool, function=answer_refusals(tool.function))
 
 
 def _offer(function: Callable[..., Any], description: str, *, mutates: bool = False) -> Tool:

@@ -10,6 +10,7 @@ Files that a checkout lacks are named; a telephone company without `tasks.json` 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import tomllib
@@ -51,6 +52,16 @@ CHECKOUT_FOLDER = "data/tau2/domains"
 #: The split of all tasks that upstream reports on.
 ALL_TASKS_SPLIT = "base"
 _SMALL_SPLIT = "small"
+#: How the sha256 of the databases of tau2-bench 1.0.1 begins, by path below the domains.
+OFFICIAL_DATABASES: Mapping[str, str] = MappingProxyType(
+    {
+        "retail/db.json": "413a65160adbdb5fde0ffc0015c49b6d",
+        "airline/db.json": "1af9fea6e03ca7ca15a22bb3fcaf3e35",
+        "telecom/db.toml": "562d647ef9d7df8df91eafd8ee76036e",
+        "telecom/user_db.toml": "4886107ea0c16f8e16d74bef91cfb557",
+        "banking_knowledge/db.json": "e692feb797c659f0e21ff7380aa87beb",
+    }
+)
 
 Tables = dict[str, dict[str, Any]]
 
@@ -246,6 +257,17 @@ def locate_domain(folder: Path, name: str) -> DomainFiles:
             return DomainFiles(name, parent / name, official)
     problem = f"holds no domain {name}: no folder {name} or {CHECKOUT_FOLDER}/{name}"
     raise DatasetError(folder, None, "", problem)
+
+
+def has_official_database(folder: Path, name: str) -> bool:
+    """Whether a domain's databases are upstream's, byte by byte."""
+    domains = locate_domain(folder, name).folder.parent
+    files = [(domains / path, OFFICIAL_DATABASES[path]) for path in OFFICIAL_DATABASES]
+    return all(
+        path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest().startswith(digest)
+        for path, digest in files
+        if path.parent.name == name
+    )
 
 
 def list_splits(folder: Path, name: str) -> tuple[str, ...]:
