@@ -19,6 +19,7 @@ from evalcore.errors import UsageError
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
+    from types import FrameType
 
     from evalcore.results import RunSummary
     from evalcore.runner.plan import Plan
@@ -393,16 +394,24 @@ def _treat_term_as_interrupt() -> Iterator[None]:
         yield
         return
 
-    def interrupt(*_: object) -> None:
-        if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # a shell began this in background
+    def interrupt(_: int, frame: FrameType | None) -> None:
+        handler = signal.getsignal(signal.SIGINT)  # asyncio's, which lets the run end in order
+        if not callable(handler):
             raise KeyboardInterrupt
-        signal.raise_signal(signal.SIGINT)
+        handler(signal.SIGINT, frame)
 
     before = signal.signal(signal.SIGTERM, interrupt)
+    ignored = signal.getsignal(signal.SIGINT) == signal.SIG_IGN  # a shell began this in background
+    if ignored:  # SIGINT stays without effect, and asyncio has its handler
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+        if ignored:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 def print_summary(summary: RunSummary, as_json: bool) -> None:

@@ -26,6 +26,7 @@ from evalcore.sandbox.program import SandboxSupport
 from evalcore.sandbox.supervise import SandboxBroken
 from tests.support import agentic_runs
 from tests.support.boards import settings_in
+from tests.support.rows import each_row
 
 CHINESE = re.compile(r"[\u4e00-\u9fff]")
 NO_WORDS_LEFT = re.compile(r"[A-Za-z]{3,}")
@@ -83,7 +84,7 @@ SENTENCES = [
 ]
 
 
-@pytest.mark.parametrize("sentence", SENTENCES)
+@each_row("sentence", SENTENCES)
 def test_it_is_retold_and_whole(sentence):
     if isinstance(sentence, Note):
         assert translate_note(sentence, "en", in_terminal=True) == sentence

@@ -9,6 +9,7 @@ import pytest
 from evalcore.benchmarks.bfcl.checker import check_calls
 from evalcore.benchmarks.bfcl.checker.arguments import GROUPS, classify_call_error
 from tests.support.bfcl import function
+from tests.support.rows import each_row
 
 ITEMS = {"type": "array", "items": {"type": "string"}}
 NUMBERS = {"type": "array", "items": {"type": "float"}}
@@ -94,7 +95,7 @@ VALUES = [
 ]
 
 
-@pytest.mark.parametrize(("schema", "accepted", "value", "error_type"), VALUES)
+@each_row(("schema", "accepted", "value", "error_type"), VALUES)
 def test_one_argument(schema, accepted, value, error_type):
     assert problem(schema, accepted, value) == error_type
 

@@ -7,6 +7,7 @@ import pytest
 from evalcore.benchmarks.call_decoding import DecodeError, tolerant_calls
 from evalcore.records import ToolCall
 from tests.support.bfcl import function
+from tests.support.rows import each_row
 
 OFFERED = [
     function("weather.now", {"city": "string", "days": "integer"}, ("city",)),
@@ -18,7 +19,7 @@ OBJECT = '{"name": "weather.now", "arguments": {"city": "Oslo", "days": 3}}'
 TEXT_ARGUMENTS = '"{\\"city\\": \\"Oslo\\", \\"days\\": 3}"'
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         CALL,

@@ -8,6 +8,7 @@ from evalcore.benchmarks.bfcl.checker import check_calls
 from evalcore.benchmarks.bfcl.checker.source_literals import LONGEST, java_value, javascript_value
 from tests.support.bfcl import function
 from tests.support.hangs import stop_hang
+from tests.support.rows import each_row
 
 JAVA = [
     ("5", "integer", None, 5),
@@ -78,13 +79,13 @@ JAVASCRIPT = [
 ]
 
 
-@pytest.mark.parametrize(("text", "kind", "nested", "value"), JAVA)
+@each_row(("text", "kind", "nested", "value"), JAVA)
 def test_java(text, kind, nested, value):
     actual_value = java_value(text, kind, nested)
     assert (actual_value, type(actual_value)) == (value, type(value))
 
 
-@pytest.mark.parametrize(("text", "kind", "nested", "value"), JAVASCRIPT)
+@each_row(("text", "kind", "nested", "value"), JAVASCRIPT)
 def test_javascript(text, kind, nested, value):
     actual_value = javascript_value(text, kind, nested)
     assert (actual_value, type(actual_value)) == (value, type(value))

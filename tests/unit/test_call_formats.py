@@ -9,6 +9,7 @@ import pytest
 from evalcore.call_formats import load_formats, read_calls, split_marked_thought
 from tests.support.call_spellings import EMPTY, ONE, SPELLINGS, TOOLS, TWO, dump, objects, python
 from tests.support.hangs import stop_hang
+from tests.support.rows import each_row
 
 pytestmark = pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
 
@@ -17,9 +18,9 @@ def read(text, **options):
     return [tuple(call) for call in read_calls(text, TOOLS, **options).calls]
 
 
-@pytest.mark.parametrize("lenient", [False, True])
-@pytest.mark.parametrize("calls", [ONE, TWO, EMPTY], ids=["one", "two", "empty"])
-@pytest.mark.parametrize("name", SPELLINGS)
+@each_row("lenient", [False, True])
+@each_row("calls", [ONE, TWO, EMPTY])
+@each_row("name", SPELLINGS)
 def test_every_spelling_is_read(name, calls, lenient):
     spelling = SPELLINGS[name]
     if len(calls) > 1 and not spelling.several:
@@ -48,7 +49,7 @@ def test_every_format_has_a_source_and_reads_a_spelling():
     assert len({form.key for form in load_formats()}) == len(load_formats())
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "<tool_call><name>get_weather</name><arguments>"
@@ -106,7 +107,7 @@ def check_cuts(name, step):
         assert read(text[:end], lenient=True) in whole, text[:end]
 
 
-@pytest.mark.parametrize("name", CUT)
+@each_row("name", CUT)
 def test_a_cut_answer_holds_only_whole_calls(name):
     check_cuts(name, 41)
 
@@ -195,7 +196,7 @@ def test_results_that_a_model_makes_up_are_no_calls(key):
     assert read(dump({"name": "list_rooms", "id": "c"})) == [("list_rooms", {})]
 
 
-@pytest.mark.parametrize("name", SPELLINGS)
+@each_row("name", SPELLINGS)
 def test_line_breaks_of_windows_are_line_breaks(name):
     for calls in (ONE, EMPTY):
         text = split_marked_thought(SPELLINGS[name].write(calls).replace("\n", "\r\n"))[1]
@@ -227,7 +228,7 @@ def test_marks_within_arguments_are_text():
 MARKED = "[TOOL_CALLS]list_rooms{} <tool_call>{'name': 'list_rooms'}</tool_call>"
 
 
-@pytest.mark.parametrize("name", SPELLINGS)
+@each_row("name", SPELLINGS)
 def test_marks_of_other_formats_within_arguments_are_text(name):
     call = ("send_mail", {"to": [], "body": MARKED})
     text = split_marked_thought(SPELLINGS[name].write([call]))[1]
@@ -255,7 +256,7 @@ def check_quoted_calls(name, quoted_names):
         assert read(text[: len(text) * 93 // 100], lenient=True) in ([], [call]), quoted
 
 
-@pytest.mark.parametrize("name", SPELLINGS)
+@each_row("name", SPELLINGS)
 def test_a_call_quoted_in_an_argument_is_text(name):
     check_quoted_calls(name, QUOTED[list(SPELLINGS).index(name) % 9 :: 9])
 

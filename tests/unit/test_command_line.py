@@ -30,6 +30,7 @@ from evalcore.runner.run_request import COMMAND_FIELDS, RunConfig
 from evalcore.store.run_folder import RunFolder
 from tests.support.cases import syntax_cases
 from tests.support.loopback_server import Options, serve
+from tests.support.rows import each_row
 from tests.support.worker_runs import count_verdicts, wait_until
 
 ROOT = Path(__file__).parents[2]
@@ -308,12 +309,15 @@ def test_every_verb_has_examples_and_no_example_lacks_its_verb():
     assert load_examples().keys() - verbs == set()
 
 
-@pytest.mark.parametrize(
-    "line", sorted({line for each in load_examples().values() for line in each})
-)
-def test_every_example_is_understood(line):
+@pytest.fixture(scope="module")
+def parser() -> argparse.ArgumentParser:
+    return build_parser()
+
+
+@each_row("line", sorted({line for each in load_examples().values() for line in each}))
+def test_every_example_is_understood(parser, line):
     words = shlex.split(re.split(r" [|>] ", line)[0])
-    args = build_parser().parse_args(insert_import_origin(words))
+    args = parser.parse_args(insert_import_origin(words))
     assert args.verb
     keys = getattr(args, "benchmarks", None) or [getattr(args, "benchmark", None)]
     assert {key for key in keys if key} <= catalog.benchmark_cards().keys()

@@ -18,6 +18,7 @@ from evalcore.records import from_json, to_json
 from evalcore.sqlkit.result_tables import ResultTable, TableDiff, compare_tables, to_json_cell
 from evalcore.sqlkit.row_matching import CellRules
 from tests.support.hangs import stop_hang
+from tests.support.rows import each_row
 
 Rows = Sequence[Sequence[Any]]
 
@@ -109,7 +110,7 @@ CELLS = [
 ]
 
 
-@pytest.mark.parametrize(("left", "right", "same"), CELLS)
+@each_row(("left", "right", "same"), CELLS)
 def test_cells(left: Any, right: Any, same: bool) -> None:
     for item, other in ((left, right), (right, left)):
         assert diff([[item]], [[other]]).equal is same

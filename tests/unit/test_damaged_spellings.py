@@ -8,6 +8,7 @@ from evalcore.call_formats import read_calls, split_marked_thought
 from evalcore.targets.endpoint.dialect import split_thought
 from tests.support.call_spellings import TOOLS
 from tests.support.damaged_spellings import DAMAGED, NO_CALLS
+from tests.support.rows import each_row
 
 pytestmark = pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
 
@@ -21,15 +22,15 @@ def read(text: str, *, lenient: bool) -> list[tuple]:
     return [tuple(call) for call in read_calls(answer, TOOLS, lenient=lenient).calls]
 
 
-@pytest.mark.parametrize("name", DAMAGED)
+@each_row("name", DAMAGED)
 def test_a_damaged_call_is_read(name):
     text, calls = DAMAGED[name]
     assert read(text, lenient=True) == calls
     assert read(text, lenient=False) == ([] if name in LENIENT_ONLY else calls)
 
 
-@pytest.mark.parametrize("lenient", [False, True])
-@pytest.mark.parametrize("text", NO_CALLS)
+@each_row("lenient", [False, True])
+@each_row("text", NO_CALLS)
 def test_a_text_without_a_call_stays_text(text, lenient):
     assert read(text, lenient=lenient) == []
 

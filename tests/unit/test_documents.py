@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,7 @@ from tests.support.documents import (
     list_documents,
     split_commands,
 )
+from tests.support.rows import each_row
 
 TEXTS = list_documents()
 COMMANDS = sorted({c for name, text in TEXTS.items() for c in list_commands(name, text)})
@@ -56,10 +58,15 @@ def check_command(words: tuple[str, ...]) -> str:
     return "" if program in FOREIGN else f"unknown program {program}"
 
 
+@cache
+def build_parser_once() -> argparse.ArgumentParser:
+    return main.build_parser()
+
+
 def check_evalcore(words: tuple[str, ...]) -> str:
     if any(word in ("...", "VERB") for word in words):
         return ""
-    parser: argparse.ArgumentParser = main.build_parser()
+    parser = build_parser_once()
     try:
         args = parser.parse_args(insert_import_origin(words))
     except SystemExit as end:
@@ -83,7 +90,7 @@ def list_flags(parser: argparse.ArgumentParser) -> set[str]:
     return flags
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=str)
+@each_row("command", COMMANDS)
 def test_every_command_exists(command):
     assert check_command(command.words) == ""
 
@@ -169,7 +176,7 @@ def defines(dotted: str, root: Path = ROOT) -> bool:
     return True
 
 
-@pytest.mark.parametrize(("document", "name"), NAMES)
+@each_row(("document", "name"), NAMES)
 def test_every_dotted_name_exists(document, name):
     assert defines(name)
 

@@ -11,6 +11,7 @@ from evalcore.benchmarks.gaia.extraction import (
     unwrap_answer,
 )
 from tests.support.hangs import stop_hang
+from tests.support.rows import each_row
 
 ASKED_FOR = [
     ("FINAL ANSWER: 17", "17"),
@@ -75,7 +76,7 @@ RESULT = [
 ]
 
 
-@pytest.mark.parametrize(("text", "answer"), ASKED_FOR)
+@each_row(("text", "answer"), ASKED_FOR)
 def test_the_form_that_was_asked_for(text, answer):
     actual_answer = extract_answer(text)
     assert (actual_answer.answer, actual_answer.how) == (answer, "final_answer")

@@ -11,6 +11,7 @@ from evalcore.benchmarks.gaia.score import (
 )
 from evalcore.i18n import Note
 from tests.support.hangs import stop_hang
+from tests.support.rows import each_row
 
 RIGHT = [
     # numbers, with no tolerance
@@ -100,7 +101,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "truth"), RIGHT)
+@each_row(("answer", "truth"), RIGHT)
 def test_what_is_officially_right(answer, truth):
     scored = question_scorer(answer, truth)
     assert scored.right
@@ -108,7 +109,7 @@ def test_what_is_officially_right(answer, truth):
     assert not scored.warnings
 
 
-@pytest.mark.parametrize(("answer", "truth"), WRONG)
+@each_row(("answer", "truth"), WRONG)
 def test_what_is_officially_wrong(answer, truth):
     scored = question_scorer(answer, truth)
     assert not scored.right

@@ -18,6 +18,7 @@ from evalcore.errors import EnvironmentFailure, UsageError
 from evalcore.sandbox.program import Limits, Program, ProgramResult, detect_sandbox
 from tests.support import gaia_files as made
 from tests.support.hangs import stop_hang
+from tests.support.rows import each_row
 
 needs_sandbox = pytest.mark.skipif(
     not detect_sandbox().means, reason=f"no sandbox of programs: {detect_sandbox().problem}"
@@ -135,7 +136,7 @@ def test_a_lost_attachment_is_our_failure(tmp_path: Path) -> None:
                 desk.call(name, arguments)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("expression", "value"),
     [
         ("1 + 2 * 3", "7"),
@@ -180,7 +181,7 @@ def test_the_calculator_computes(expression: str, value: str) -> None:
     assert evaluate_expression(expression) == value
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("expression", "message"),
     [
         ("1,234 * 2", "thousands separator"),

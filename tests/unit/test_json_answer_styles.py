@@ -8,11 +8,10 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from evalcore.benchmarks.sql_understanding.answers import read_answer
 from evalcore.benchmarks.sql_understanding.extraction import extract_json_answer
 from evalcore.records import Sample
+from tests.support.rows import each_row
 
 FOLDER = Path(__file__).parent / "json_answer_styles"
 SETS = {path.stem: tomllib.loads(path.read_text("utf-8")) for path in FOLDER.glob("*.toml")}
@@ -41,9 +40,7 @@ def test_each_set_is_as_large_as_its_name_says() -> None:
         assert len(styles["styles"]) == int(stem.split("_")[1])
 
 
-@pytest.mark.parametrize(
-    ("stem", "style"), STYLES, ids=[f"{stem}: {style['id']}" for stem, style in STYLES]
-)
+@each_row(("stem", "style"), STYLES)
 def test_a_style_is_read_as_its_answer(stem: str, style: dict[str, Any]) -> None:
     read = is_read(style, SETS[stem]["questions"][style["question"]])
     assert read is (None if style.get("none") else True)

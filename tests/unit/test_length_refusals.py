@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from evalcore.targets.length_refusals import LengthRefusal, read_length_refusal
+from tests.support.rows import each_row
 
 OVERFLOW = LengthRefusal("overflow")
 LIMIT = LengthRefusal("limit")
@@ -15,7 +14,7 @@ def lower(most, lasting=False):
     return LengthRefusal("lower", most, lasting)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "limit", "expected"),
     [
         (

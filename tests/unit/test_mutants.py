@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import sqlglot
 
+from tests.support.rows import each_row
 from tools.sql_mutants import RULES, Mutant, generate_mutants, normal_form
 
 #: Kind of a change, a statement, what the change makes of it.
@@ -114,7 +115,7 @@ EXAMPLES = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "sql", "changed"), EXAMPLES)
+@each_row(("kind", "sql", "changed"), EXAMPLES)
 def test_a_rule_changes_one_place(kind: str, sql: str, changed: str) -> None:
     assert normal_form(changed, "postgres") in [
         mutant.sql for mutant in generate_mutants(sql, "postgres") if mutant.kind == kind

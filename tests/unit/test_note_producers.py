@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
-import pytest
 
 from evalcore import i18n
 from evalcore.benchmarks import sql_scoring
@@ -25,6 +24,7 @@ from evalcore.benchmarks.tau_bench import score as tau_score
 from evalcore.i18n import LANGUAGES, load_catalogue
 from evalcore.sandbox.program import Ending
 from evalcore.sqlkit.equivalence import evidence
+from tests.support.rows import each_row
 
 ROOT = Path(__file__).parents[2]
 #: The codes of calls that compute theirs, by file and the expression as it is written.
@@ -206,7 +206,7 @@ def is_plain_sentence(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value
 
 
-@pytest.mark.parametrize("file", PRODUCERS)
+@each_row("file", PRODUCERS)
 def test_no_verdict_gets_a_plain_sentence_for_its_note(file):
     plain = [
         (node.lineno, ast.unparse(word.value))

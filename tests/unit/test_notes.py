@@ -49,6 +49,7 @@ from evalcore.settings import ROOT
 from evalcore.store.run_folder import RunFolder
 from pages.parts.datasets.upload import find_error_hint
 from tests.support.boards import settings_in
+from tests.support.rows import each_row
 
 SHIPPED = ROOT / "data" / "shipped" / "runs"
 NESTED = Note("exec_undecided", message="x")
@@ -158,28 +159,29 @@ def reworded(monkeypatch):
     )
 
 
-@pytest.mark.parametrize("code", CODES)
-def test_no_rewording_untranslates_a_run_made_with_notes(code, reworded):
-    note = fill(code)
-    chinese = translate_note(note, "zh")
-    assert "{" not in chinese.replace("{", "", len(note.params))
-    line = to_json(verdict(note))
+def test_no_rewording_untranslates_a_run_made_with_notes(reworded):
+    before = []
+    for note in map(fill, CODES):
+        chinese = translate_note(note, "zh")
+        assert "{" not in chinese.replace("{", "", len(note.params)), note.code
+        before.append((note, chinese, to_json(verdict(note))))
     reworded()
-    again = from_json(Verdict, line)
-    assert again.note == note.english
-    assert translate_note(again.localizable_note, "zh") == chinese
-    assert translate_note(again.localizable_note, "en").startswith("Reworded: ")
+    for note, chinese, line in before:
+        again = from_json(Verdict, line)
+        assert again.note == note.english
+        assert translate_note(again.localizable_note, "zh") == chinese
+        assert translate_note(again.localizable_note, "en").startswith("Reworded: "), note.code
 
 
-@pytest.mark.parametrize("code", sorted(STORED))
-def test_no_rewording_untranslates_a_run_of_before(code, reworded):
-    sentence = STORED[code].replace("{", "").replace("}", "")
-    chinese = translate_note(sentence, "zh")
-    assert chinese != sentence
+def test_no_rewording_untranslates_a_run_of_before(reworded):
+    sentences = [text.replace("{", "").replace("}", "") for text in STORED.values()]
+    before = {sentence: translate_note(sentence, "zh") for sentence in sentences}
     reworded()
-    assert translate_note(sentence, "zh") == chinese
-    line = to_json(verdict(sentence))
-    assert translate_note(from_json(Verdict, line).localizable_note, "zh") == chinese
+    for sentence, chinese in before.items():
+        assert chinese != sentence
+        assert translate_note(sentence, "zh") == chinese
+        line = to_json(verdict(sentence))
+        assert translate_note(from_json(Verdict, line).localizable_note, "zh") == chinese
 
 
 def test_no_rewording_untranslates_a_shipped_run(reworded):
@@ -277,9 +279,7 @@ def test_a_task_in_a_process_of_its_own_answers_in_notes(tmp_path):
     assert str(caught.value).code == "bundle_unknown"
 
 
-@pytest.mark.parametrize(
-    "code", [code for code in CODES if re.match("gold_|upload_(?!cell_json)", code)]
-)
+@each_row("code", [code for code in CODES if re.match("gold_|upload_(?!cell_json)", code)])
 def test_the_hint_on_a_problem_of_an_upload_does_not_hang_on_its_wording(code):
     note = Note(code, **dict.fromkeys(fields(load_catalogue("en")[f"note.{code}"]), "x"))
     by_words = find_error_hint(note.english)

@@ -27,6 +27,7 @@ from evalcore.sqlkit.products.decision import decide_for_product
 from tests.support import product_idioms as idioms
 from tests.support.engines import server_engine
 from tests.support.product_idioms import REFUSED, UNDECIDED
+from tests.support.rows import each_row
 
 pytestmark = pytest.mark.slow
 
@@ -81,38 +82,36 @@ def check_idiom(outcome: Execution | str, expected: Any) -> None:
         assert outcome.table.rows == expected
 
 
-@pytest.mark.parametrize(("sql", "expected"), idioms.MYSQL_8)
-@pytest.mark.parametrize("title", ["MySQL"])
+@each_row(("sql", "expected"), idioms.MYSQL_8)
+@each_row("title", ["MySQL"])
 def test_mysql_8(mysql: Engine, title: str, sql: str, expected: Any) -> None:
     check_idiom(run_idiom(mysql, profile_of(title), idioms.MYSQL_SETUP, sql), expected)
 
 
-@pytest.mark.parametrize(("sql", "expected"), idioms.MYSQL_8_CHANGES)
+@each_row(("sql", "expected"), idioms.MYSQL_8_CHANGES)
 def test_changes_in_mysql_8(mysql: Engine, sql: str, expected: Any) -> None:
     profile = profile_of("PolarDB for MySQL")
     check_idiom(run_idiom(mysql, profile, idioms.MYSQL_SETUP, sql, state_of="u"), expected)
 
 
-@pytest.mark.parametrize(("sql", "expected"), idioms.OCEANBASE_MYSQL)
+@each_row(("sql", "expected"), idioms.OCEANBASE_MYSQL)
 def test_oceanbase_in_mysql_mode(mysql: Engine, sql: str, expected: Any) -> None:
     profile = profile_of("OceanBase (MySQL mode)", "4.2")
     check_idiom(run_idiom(mysql, profile, idioms.MYSQL_SETUP, sql), expected)
 
 
-@pytest.mark.parametrize(("sql", "expected"), idioms.TIDB)
+@each_row(("sql", "expected"), idioms.TIDB)
 def test_tidb(mysql: Engine, sql: str, expected: Any) -> None:
     check_idiom(run_idiom(mysql, profile_of("TiDB"), idioms.MYSQL_SETUP, sql), expected)
 
 
-@pytest.mark.parametrize(("sql", "expected"), idioms.ORACLE_LIKE)
-@pytest.mark.parametrize(
-    "title", ["GaussDB", "openGauss", "KingbaseES", "DM", "OceanBase (Oracle mode)"]
-)
+@each_row(("sql", "expected"), idioms.ORACLE_LIKE)
+@each_row("title", ["GaussDB", "openGauss", "KingbaseES", "DM", "OceanBase (Oracle mode)"])
 def test_products_after_oracle(postgres: Engine, title: str, sql: str, expected: Any) -> None:
     check_idiom(run_idiom(postgres, profile_of(title), oracle_setup(title), sql), expected)
 
 
-@pytest.mark.parametrize(("title", "version", "sql", "expected"), idioms.ORACLE_WAYS)
+@each_row(("title", "version", "sql", "expected"), idioms.ORACLE_WAYS)
 def test_ways_of_products_after_oracle(
     postgres: Engine, title: str, version: str, sql: str, expected: Any
 ) -> None:

@@ -17,6 +17,7 @@ import pytest
 from evalcore.benchmarks.sql_answer import extract_sql
 from evalcore.settings import ROOT
 from evalcore.sqlkit.dialects import parse_server
+from tests.support.rows import each_row
 
 FOLDER = Path(__file__).parent / "sql_answer_styles"
 SETS = {path.stem: tomllib.loads(path.read_text("utf-8")) for path in FOLDER.glob("*.toml")}
@@ -65,9 +66,7 @@ def test_each_set_is_as_large_as_its_name_says() -> None:
         assert len(styles["styles"]) == int(stem.split("_")[1])
 
 
-@pytest.mark.parametrize(
-    ("stem", "style"), STYLES, ids=[f"{stem}: {style['id']}" for stem, style in STYLES]
-)
+@each_row(("stem", "style"), STYLES)
 def test_a_style_is_read_as_its_answer(stem: str, style: dict[str, Any]) -> None:
     question = SETS[stem]["questions"][style["question"]]
     reply = write_reply(style["reply"], question)
@@ -139,8 +138,8 @@ WRAPPERS = (
 )
 
 
-@pytest.mark.parametrize("wrapper", WRAPPERS)
-@pytest.mark.parametrize("name", ODD)
+@each_row("wrapper", WRAPPERS)
+@each_row("name", ODD)
 def test_odd_looking_statements_are_read_whole(name: str, wrapper: str) -> None:
     dialect, sql = ODD[name]
     answer = extract_sql(wrapper.format(sql=sql), dialect, "")
@@ -212,7 +211,7 @@ AROUND = (
 )
 
 
-@pytest.mark.parametrize("text", AROUND)
+@each_row("text", AROUND)
 def test_words_and_marks_around_a_statement_are_left_out(text: str) -> None:
     question = SETS["first_120"]["questions"]["pg"]
     answer, original = question["answer"], question["original"]

@@ -12,6 +12,7 @@ import pytest
 from evalcore.benchmarks.sql_answer import extract_sql
 from evalcore.settings import ROOT
 from evalcore.sqlkit.dialects import parse_server
+from tests.support.rows import each_row
 
 O = "SELECT id, room FROM visits WHERE substr(day, 1, 4) = '2024'"  # noqa: E741
 A = "SELECT id, room FROM visits WHERE day >= '2024' AND day < '2025'"
@@ -139,7 +140,7 @@ STYLES: dict[str, tuple[str, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", STYLES)
+@each_row("name", STYLES)
 def test_a_style_is_read_as_its_answer(name: str) -> None:
     text, expected = STYLES[name]
     sql = extract_sql(text, "mysql", O)
@@ -149,8 +150,8 @@ def test_a_style_is_read_as_its_answer(name: str) -> None:
         assert text.strip().lstrip("\ufeff").startswith(("SELECT", "SEL\u200b", "WITH"))
 
 
-@pytest.mark.parametrize("dialect", ["postgres", "sqlite", "duckdb", "oracle", "tsql"])
-@pytest.mark.parametrize("name", [name for name in STYLES if name != "sql in a string"])
+@each_row("dialect", ["postgres", "sqlite", "duckdb", "oracle", "tsql"])
+@each_row("name", [name for name in STYLES if name != "sql in a string"])
 def test_a_style_is_read_alike_in_every_dialect(name: str, dialect: str) -> None:
     text, expected = STYLES[name]
     assert extract_sql(text, dialect, O).sql == expected

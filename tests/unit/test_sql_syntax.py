@@ -14,6 +14,7 @@ from evalcore.sqlkit.syntax import (
     find_changed_table,
     fold_statement,
 )
+from tests.support.rows import each_row
 
 NAMES = [
     ("MySQL", "mysql"),
@@ -133,7 +134,7 @@ CLASSES = [
 ]
 
 
-@pytest.mark.parametrize(("sql", "dialect", "expected"), CLASSES)
+@each_row(("sql", "dialect", "expected"), CLASSES)
 def test_statement_class(sql: str, dialect: str, expected: tuple[str, str] | None) -> None:
     assert classify_statement(sql, dialect) == expected
 

@@ -10,6 +10,7 @@ from evalcore.benchmarks.swe_bench.log_parsers import PARSERS, select_log_parser
 from evalcore.benchmarks.swe_bench.log_parsers.result_lines import UnreadableLog
 from evalcore.errors import UsageError
 from tests.support.hangs import stop_hang
+from tests.support.rows import each_row
 
 #: (parsers, log, the states of its tests)
 CASES = [
@@ -262,7 +263,7 @@ HOSTILE = (
 )
 
 
-@pytest.mark.parametrize(("name", "log", "states"), CASES)
+@each_row(("name", "log", "states"), CASES)
 def test_a_log_has_these_states(name, log, states):
     assert select_log_parser(f"parse_log_{name}")(log) == states
 
@@ -311,7 +312,7 @@ def test_no_log_takes_long_or_fails(name):
                 parse(piece * (200_000 // len(piece)))
 
 
-@pytest.mark.parametrize("name", sorted(PARSERS))
-@pytest.mark.parametrize("log", ["", "\n", "\x00", "\ud800", "FAIL:", "ERROR:\n\n"])
+@each_row("name", sorted(PARSERS))
+@each_row("log", ["", "\n", "\x00", "\ud800", "FAIL:", "ERROR:\n\n"])
 def test_a_log_without_tests_has_no_states(name, log):
     assert PARSERS[name](log) == {}
