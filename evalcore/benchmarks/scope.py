@@ -11,7 +11,6 @@ from evalcore.records import Sample, Verdict
 
 #: Fields of a scope: each lists what is inside, and leaves all inside where it is absent.
 DIALECTS, STATEMENTS = "dialects", "statements"
-NOT_APPLICABLE = "not_applicable"
 #: Fields of a case's input that name the dialect of its statements.
 _DIALECT_FIELDS = ("dialect", "db_type", "source_dialect", "target_dialect")
 

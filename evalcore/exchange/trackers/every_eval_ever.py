@@ -23,7 +23,6 @@ from evalcore.store.run_folder import write_atomic
 
 SCHEMA = "0.3.0"
 Relationship = Literal["first_party", "third_party", "collaborative", "other"]
-RELATIONSHIPS: tuple[Relationship, ...] = ("first_party", "third_party", "collaborative", "other")
 _NOT_IN_A_PATH = re.compile(r"[^A-Za-z0-9_.-]+")
 _OPTIONS = {"temperature": (int, float), "top_p": (int, float), "max_tokens": (int,)}
 

@@ -85,10 +85,6 @@ def to_datetime(value: Any) -> str:
     return str(moment)
 
 
-def any_json(value: Any) -> Any:
-    return value
-
-
 def choice_of(*choices: Any) -> Convert:
     def convert(value: Any) -> Any:
         for choice in choices:
