@@ -35,7 +35,8 @@ _NO_CREDIT = frozenset(
 _NO_CREDIT_WORDS = re.compile(
     r"(?i)credit balance|insufficient[ _](balance|credit|funds|quota)|arrears|arrearage"
     r"|(requests?|tokens?)[ _]?per[ _]?day[^.]{0,60}(free|plan)|perday[a-z]*(project|model|user)"
-    r"|set inference limit|free-models-per-day|\b(calls|requests|tokens) ?(/|per|a) ?month"
+    r"|\blimit: 0\b|set inference limit|free-models-per-day"
+    r"|\b(calls|requests|tokens) ?(/|per|a) ?month"
 )
 #: A request that is too large for the tokens of a minute, which some say by 413 (Groq).
 TOO_LARGE_FOR_RATE = re.compile(r"(?i)tokens per (minute|day)|\b[tr]p[md]\b|rate.?limit")

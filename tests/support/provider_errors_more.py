@@ -10,12 +10,15 @@ import json
 from tests.support.provider_exchanges import (
     add,
     chat,
+    claude,
     delta,
     error,
     events,
     gemini,
+    google_error,
     ok,
     once,
+    response,
 )
 
 OVERFLOW, POLICY, WRITTEN = "model:context_overflow", "model:content_filter", "model:unparsable"
@@ -485,3 +488,16 @@ _PIECES = [gemini([{"text": ok[:2]}], None)[1], gemini([{"text": ok[2:]}])[1]]
 add("third: gemini's stream in one list", "gemini", "fine", (200, _PIECES), text=ok)
 _REFUSED = (400, {"error": {"code": "1210", "message": "API 调用参数有误。参数 seed 不支持"}})
 add("third: a parameter refused in Chinese", "chat", "fine", once(_REFUSED, chat(ok), "seed"))
+
+# Answers and errors of the other dialects that say the same in another form.
+
+add("third: claude's content as a text", "anthropic", "fine", claude(ok), text=ok)
+_FLAGGED = {"code": "invalid_prompt", "message": "Your prompt was flagged as violating our policy."}
+add("third: a prompt flagged", "responses", POLICY, response([], "failed", error=_FLAGGED))
+_NONE_LEFT = "You exceeded your current quota. Quota exceeded for metric: requests, limit: 0"
+add(
+    "third: gemini's quota of nothing",
+    "gemini",
+    "provider:lasting",
+    google_error(429, "RESOURCE_EXHAUSTED", _NONE_LEFT),
+)

@@ -233,6 +233,7 @@ def parse_message(reply: Any, sent: Mapping[str, Any]) -> Completion | Failure:
     if isinstance(finish, Failure):
         return finish
     blocks = reply.get("content")
+    blocks = [{"type": "text", "text": blocks}] if isinstance(blocks, str) else blocks
     if not isinstance(blocks, list):
         return failures.malformed_failure("status 200 without content")
     texts: list[str] = []

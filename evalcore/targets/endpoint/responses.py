@@ -6,6 +6,7 @@ answer with their encrypted reasoning go back as they came.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -166,7 +167,8 @@ def parse_response(reply: Any, sent: Mapping[str, Any]) -> Completion | Failure:
         return failures.malformed_failure("status 200 with JSON that is no object")
     error, usage = reply.get("error"), _parse_usage(reply.get("usage"))
     if error:
-        if isinstance(error, dict) and str(error.get("code")) in _POLICY_ERRORS:
+        is_policy = isinstance(error, dict) and str(error.get("code")) in _POLICY_ERRORS
+        if is_policy or failures.is_content_filter(400, json.dumps({"error": error})):
             return Completion(finish_reason="content_filter", usage=usage, sent=dict(sent))
         return fail_by_code(error, _ERRORS)
     finish = _read_finish(reply)
