@@ -172,7 +172,7 @@ ARRANGEMENTS = (
 )
 
 
-@pytest.mark.parametrize("step", [30, pytest.param(1, marks=pytest.mark.full)])
+@pytest.mark.parametrize("step", [60, pytest.param(1, marks=pytest.mark.full)])
 def test_an_arrangement_is_known_again_and_no_authored_rewrite_is_one(
     samples: list[Sample], step: int
 ) -> None:
@@ -186,14 +186,15 @@ def test_an_arrangement_is_known_again_and_no_authored_rewrite_is_one(
             if asked and not is_rearranged_statement(sample.input["sql"], answer, dialect, schema):
                 missed.append((sample.id, name))
         answer = sample.reference["reference"]
-        if is_rearranged_statement(sample.input["sql"], answer, dialect, schema):
+        asked = number % max(1, step // 10) == 0
+        if asked and is_rearranged_statement(sample.input["sql"], answer, dialect, schema):
             mistaken.append(sample.id)
     assert len(missed) <= 2  # of 672, where a statement has CTEs of its own
     assert mistaken == []
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize("step", [20, pytest.param(1, marks=pytest.mark.full)])
+@pytest.mark.parametrize("step", [60, pytest.param(1, marks=pytest.mark.full)])
 def test_no_disguise_hides_a_fault_from_its_rule(samples: list[Sample], step: int) -> None:
     """Whatever a disguise saves, the syntax tree shows no improvement in it."""
     rules = [s for s in samples if s.metric == "optimization_depth"]
