@@ -115,6 +115,9 @@ def test_what_cannot_be_asked_officially_is_refused_before_the_first_request(tex
         benchmark.select_runnable(samples)
     benchmark, samples = build(texts)
     assert benchmark.select_runnable(samples)
+    benchmark, samples = build(texts, domain="all")
+    asked = {sample.metric for sample in benchmark.select_runnable(samples)}
+    assert asked == {"retail", "airline", "telecom"}
 
 
 def test_a_database_that_is_not_upstreams_is_named(texts, monkeypatch):

@@ -75,8 +75,11 @@ class Tau2Bench(UserBenchmark):
 
     def select_runnable(self, samples: Sequence[Sample]) -> list[Sample]:
         """Without a model as user only the tasks whose wishes the rule user can know, and never one
-        whose world cannot be set up; a split that was named has to be of such tasks altogether."""
+        whose world cannot be set up; a split that was named has to be of such tasks altogether. All
+        domains are, under protocol=official, those that upstream's texts are of."""
         if self.is_official:
+            if self.options["domain"] == dataset.ALL:
+                samples = [sample for sample in samples if sample.metric in self._texts.tools]
             for domain in dict.fromkeys(sample.metric for sample in samples):
                 self._texts.list_tool_schemas(domain)
             self.options[OTHER_DATA_OPTION] = "+".join(dataset.list_other_databases(samples))
