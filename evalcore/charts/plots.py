@@ -137,8 +137,10 @@ def _drop_missing_rows(frame: pd.DataFrame, *columns: str) -> pd.DataFrame:
 
 
 def layer_charts(*layers: alt.Chart, height: int, width: int | None = None) -> alt.LayerChart:
-    """The layers as one chart; sizes in pixels, width None for as wide as there is room."""
-    chart = alt.LayerChart(layer=list(layers), height=height)
+    """The layers as one chart; sizes in pixels, width None for as wide as there is room. Layers
+    without rows are left out: they would be marks that nothing names."""
+    drawn = [layer for layer in layers if not getattr(layer.data, "empty", False)]
+    chart = alt.LayerChart(layer=drawn or list(layers), height=height)
     if width is not None:
         chart.width = width
     return chart

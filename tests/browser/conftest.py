@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.support.full_board import open_tab, serve_board
-from tests.support.server import Served, serve
+from tests.support.server import ROOT, Served, serve
 
 CHROMIUM = "/usr/bin/chromium"
 PATIENCE = 60_000  # milliseconds
@@ -83,6 +83,13 @@ def tabs(chromium) -> Iterator[Callable[..., Any]]:
 def full_board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A server over a board with everything on it, which tests only look at."""
     with serve_board(tmp_path_factory.mktemp("full-board")) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def shipped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server over the runs and the publications that come with the project."""
+    with serve(tmp_path_factory.mktemp("shipped"), shipped=ROOT / "data" / "shipped") as started:
         yield started
 
 

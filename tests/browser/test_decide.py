@@ -4,7 +4,6 @@ them, cards on a phone."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import pytest
 
@@ -14,16 +13,8 @@ from playwright.sync_api import expect
 
 from tests.support.full_board import settle, visit
 from tests.support.phone import faults_on_phone
-from tests.support.server import ROOT, Served, serve
 
 DESKTOP, PHONE = (1440, 900), (390, 844)
-
-
-@pytest.fixture(scope="module")
-def shipped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A server over what comes with the project."""
-    with serve(tmp_path_factory.mktemp("shipped"), shipped=ROOT / "data" / "shipped") as started:
-        yield started
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE])

@@ -4,7 +4,6 @@ the first screen of a desktop and of a phone, and every name leads to its target
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import pytest
 
@@ -15,7 +14,6 @@ from evalcore.settings import Settings
 from tests.support.boards import Plan, make_run
 from tests.support.full_board import settle, visit
 from tests.support.scale_tree import CAPABILITY, TreeBuilder, claim, model, report
-from tests.support.server import ROOT, Served, serve
 
 MONTH = "2026-05"
 DESKTOP, PHONE = (1440, 900), (390, 844)
@@ -46,13 +44,6 @@ def expect_answer(tab, url: str) -> None:
             }
             assert not below, f"{width} x {height}, {theme}: {below}"
             assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-
-@pytest.fixture(scope="module")
-def shipped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A server over the runs that come with the project."""
-    with serve(tmp_path_factory.mktemp("shipped"), shipped=ROOT / "data" / "shipped") as started:
-        yield started
 
 
 @pytest.mark.slow

@@ -18,6 +18,12 @@ from tests.support.phone import PHONE, faults_on_phone
 
 EVERY = ADDRESSES | VIEWS
 SOME = {*ADDRESSES, "failures", "data sets", "own data set", "official data set"}
+#: The pages of boards that others published, with verdicts and without.
+PUBLISHED = {
+    f"{page or 'ranking'} {suite}": f"/{page}?source=published&suite={suite}"
+    for page in ("", "decide", "metrics", "target", "compare", "methodology")
+    for suite in ("sql", "agentic")
+}
 POPOVERS = ("Why separate boards?", "Filters", "View", "Share")
 #: Puts a button where a menu with a line or two would still open below it.
 LITTLE_ROOM_BELOW = """button => {
@@ -35,6 +41,16 @@ def test_every_page_is_looked_at() -> None:
 def test_a_page_is_accessible_and_fits_a_phone(tabs, full_board, name, language) -> None:
     tab = tabs(language)
     faults = violations_at(tab, full_board.url + EVERY[name])
+    faults += faults_on_phone(tab)
+    assert not faults, "\n".join(faults)
+
+
+@pytest.mark.parametrize(("name", "language"), in_languages(PUBLISHED, {"ranking sql"}))
+def test_a_page_of_a_published_board_is_accessible_and_fits_a_phone(
+    tabs, shipped, name, language
+) -> None:
+    tab = tabs(language)
+    faults = violations_at(tab, shipped.url + PUBLISHED[name])
     faults += faults_on_phone(tab)
     assert not faults, "\n".join(faults)
 

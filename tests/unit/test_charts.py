@@ -43,7 +43,7 @@ def layers(chart):
 
 
 def rows_of(spec, layer):
-    return spec["datasets"][layer["data"]["name"]]
+    return spec["datasets"][layer.get("data", spec.get("data"))["name"]]
 
 
 def of_mark(spec, kind):
@@ -223,3 +223,10 @@ def luminance(colour):
     parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_a_chart_has_no_layer_without_marks():
+    claims = pd.DataFrame({"name": ["a", "b"], "score": [60.0, 40.0], "low": None, "high": None})
+    spec, _ = layers(plots.build_score_bars(claims, LABELS))
+    assert not of_mark(spec, "rule")
+    assert all(rows_of(spec, layer) for layer in spec["layer"])
