@@ -501,3 +501,9 @@ add(
     "provider:lasting",
     google_error(429, "RESOURCE_EXHAUSTED", _NONE_LEFT),
 )
+
+# A whole answer is one, though its connection ends before the body that was announced.
+
+_WHOLE = events(ok, ("stop",))
+_LONGER = {**_WHOLE[2], "content-length": len(_WHOLE[1]) + 5}
+add("third: lost after its end", "chat", "fine", (*_WHOLE[:2], _LONGER), text=ok, cut=9_999)

@@ -285,6 +285,8 @@ async def _read_events(
     began: float,
 ) -> None:
     """Read a stream of events to its end; one whose answer is whole needs none."""
+    from aiohttp import ClientPayloadError
+
     reader = EventReader()
 
     def take(events: Any) -> None:
@@ -301,7 +303,7 @@ async def _read_events(
                     ending.reschedule(asyncio.get_running_loop().time() + _END_SECONDS)
                 piece = await anext(pieces, b"")
             take(reader.end())
-    except (TimeoutError, OSError, ReplyTooLarge):
+    except (TimeoutError, OSError, ReplyTooLarge, ClientPayloadError):
         if not assembler.is_complete:
             raise
 
