@@ -16,15 +16,8 @@ from evalcore.settings import Settings
 from evalcore.targets.endpoint.sdk import SdkTransport, choose_transport
 from evalcore.targets.endpoint.target import create_openai_target
 from evalcore.targets.endpoint.transport import Transport
-from tests.support.provider_exchanges import (
-    Exchange,
-    chat,
-    error,
-    events,
-    response,
-    serve_exchange,
-    spoken,
-)
+from tests.support.exchange_parts import Exchange, chat, error, events, response, spoken
+from tests.support.provider_exchanges import serve_exchange
 
 REQUEST = GenerationRequest((Message("user", "hi"),))
 

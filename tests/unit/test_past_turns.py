@@ -13,17 +13,8 @@ from evalcore.records import Completion, GenerationRequest, Message, TargetSpec,
 from evalcore.settings import Settings
 from evalcore.targets.endpoint.target import create_openai_target
 from evalcore.targets.endpoint.turns import EMPTY_TEXT, MENDS, find_mend, mend_turns
-from tests.support.provider_exchanges import (
-    TOOL,
-    Exchange,
-    chat,
-    claude,
-    error,
-    response,
-    say,
-    serve_exchange,
-    spoken,
-)
+from tests.support.exchange_parts import TOOL, Exchange, chat, claude, error, response, say, spoken
+from tests.support.provider_exchanges import serve_exchange
 
 ASKED = (Message("system", "be brief"), Message("user", "hi"))
 
