@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -171,21 +172,21 @@ class GaiaExport(Record, frozen=True):
 def export_gaia_run(folder: RunFolder, out: Path) -> GaiaExport:
     """Write the first epoch of a run into the file `out`. Raises UsageError for a run without GAIA
     and a file that cannot be written."""
-    pairs = list(iter_sample_episodes(folder, BENCHMARK))
-    rows = [
-        {
-            "task_id": sample.id,
-            "model_answer": extract_bare_answer(episode) if episode else "",
-            "reasoning_trace": "\n".join(_build_reasoning_trace(episode)) if episode else "",
-        }
-        for sample, episode in pairs
-    ]
-    write_json_lines(out, rows)
-    return GaiaExport(
-        samples=len(rows),
-        missing=sum(not row["model_answer"].strip() for row in rows),
-        gated=sum(bool(sample.meta.get("gated")) for sample, _ in pairs),
-    )
+    counts: Counter[str] = Counter()
+
+    def iterate_rows() -> Iterator[dict[str, str]]:
+        for sample, episode in iter_sample_episodes(folder, BENCHMARK):
+            answer = extract_bare_answer(episode) if episode else ""
+            is_gated = bool(sample.meta.get("gated"))
+            counts.update(samples=1, missing=not answer.strip(), gated=is_gated)
+            yield {
+                "task_id": sample.id,
+                "model_answer": answer,
+                "reasoning_trace": "\n".join(_build_reasoning_trace(episode)) if episode else "",
+            }
+
+    write_json_lines(out, iterate_rows())
+    return GaiaExport(counts["samples"], counts["missing"], counts["gated"])
 
 
 def extract_bare_answer(episode: Episode) -> str:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
@@ -26,7 +27,7 @@ from evalcore.exchange.hub_datasets import (
     install_folder,
     open_scratch_folder,
 )
-from evalcore.exchange.reports import SampleEpisode, iter_sample_episodes, write_json_lines
+from evalcore.exchange.reports import iter_sample_episodes, write_json_lines
 from evalcore.exchange.source_trees import (
     SourceTree,
     download_commit,
@@ -239,35 +240,31 @@ def export_swe_bench_run(folder: RunFolder, out: Path, patch: str = OFFICIAL) ->
     """
     if patch not in _FORMS:
         raise UsageError(f"--patch {patch!r} is none of: {', '.join(_FORMS)}")
-    pairs = list(iter_sample_episodes(folder, BENCHMARK))
     if patch == REPAIRED:
-        _check_repositories(pairs)
+        _check_repositories(folder)
     key = mask_target(folder.read_spec().target.key)
     model = key.partition(":")[2] or key
-    patches = [_FORMS[patch](sample, episode) if episode else "" for sample, episode in pairs]
-    write_json_lines(
-        out,
-        (
-            {"instance_id": sample.id, "model_name_or_path": model, "model_patch": text}
-            for (sample, _), text in zip(pairs, patches, strict=True)
-        ),
-    )
-    return SweBenchExport(
-        model=model,
-        samples=len(patches),
-        missing=sum(not text.strip() for text in patches),
-        repaired=sum(
-            episode is not None and text != extract_answer(episode).patch
-            for (_, episode), text in zip(pairs, patches, strict=True)
-        ),
-    )
+    counts: Counter[str] = Counter()
+
+    def iterate_rows() -> Iterator[dict[str, str]]:
+        for sample, episode in iter_sample_episodes(folder, BENCHMARK):
+            text = _FORMS[patch](sample, episode) if episode else ""
+            repaired = episode is not None and text != extract_answer(episode).patch
+            counts.update(samples=1, missing=not text.strip(), repaired=repaired)
+            yield {"instance_id": sample.id, "model_name_or_path": model, "model_patch": text}
+
+    write_json_lines(out, iterate_rows())
+    return SweBenchExport(model, counts["samples"], counts["missing"], counts["repaired"])
 
 
-def _check_repositories(pairs: list[SampleEpisode]) -> None:
-    lacking = sum(not to_swe_task(sample).repository for sample, _ in pairs)
+def _check_repositories(folder: RunFolder) -> None:
+    samples = lacking = 0
+    for sample, _ in iter_sample_episodes(folder, BENCHMARK):
+        samples += 1
+        lacking += not to_swe_task(sample).repository
     if lacking:
         raise UsageError(
-            f"{lacking} of {len(pairs)} tasks had no repository in this run, without which no "
+            f"{lacking} of {samples} tasks had no repository in this run, without which no "
             f"patch can be repaired; give --patch {OFFICIAL}, or set swe_repositories and run again"
         )
 

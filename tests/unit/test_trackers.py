@@ -180,15 +180,18 @@ def test_spans_go_to_a_file_and_a_lost_batch_is_an_error(store, run, tmp_path, c
         otel.export_spans(read_shared_run(run, store), Broken())
 
 
-def test_wandb_writes_an_offline_run(store, run, tmp_path):
-    require("wandb", "wandb")
+def test_wandb_writes_an_offline_run(store, run, tmp_path, monkeypatch):
+    """Its tables hold some rows only; then a file has all."""
+    monkeypatch.setattr(require("wandb", "wandb").Table, "MAX_ROWS", 2)
     folder = experiments.log_wandb_run(read_shared_run(run, store), tmp_path / "out", "project")
     assert folder.name.startswith("offline-run-")
     assert list(folder.glob("run-*.wandb"))
+    rows = [*map(json.loads, (folder / "files/cases.jsonl").read_text().splitlines())]
+    assert len(rows) == run.read_summary().benchmarks["sql_understanding"].samples
     (table,) = folder.rglob("cases_*.table.json")
     content = json.loads(table.read_text())
-    assert content["columns"] == list(cases.CASE_COLUMNS)
-    assert len(content["data"]) == run.read_summary().benchmarks["sql_understanding"].samples
+    assert content["columns"] == list(rows[0]) == list(cases.CASE_COLUMNS)
+    assert content["data"] == [[*row.values()] for row in rows[:2]]
 
 
 def test_mlflow_writes_a_run_once(store, run, tmp_path):

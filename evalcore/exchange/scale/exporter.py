@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -39,10 +39,9 @@ from evalcore.exchange.scale.forms import (
     indicator_of,
     log_path,
 )
-from evalcore.exchange.scale.month_scan import sum_indicator
 from evalcore.records import MEASURED, Record, RunSpec, Sample
 from evalcore.results import BenchmarkScore
-from evalcore.scoring.claims import compute_claimed_score
+from evalcore.scoring.claims import ClaimSum, compute_claimed_score
 from evalcore.store import run_folder as published_file
 from evalcore.store.run_folder import RunFolder, write_atomic
 
@@ -84,37 +83,77 @@ class ExportedCase(Record, frozen=True):
         return 2 * wins > len(self.rounds)
 
 
-def count_unmeasured(of_metric: Mapping[str, Sequence[ExportedCase]]) -> int:
-    verdicts = [v for group in of_metric.values() for case in group for _, v in case.rounds]
-    return sum(verdict is None or verdict.outcome not in MEASURED for verdict in verdicts)
+class MetricCases(Iterable[ExportedCase]):
+    """The cases of one metric, read anew each time. Counted are cases, points and verdicts."""
+
+    def __init__(self, iterate: Callable[[], Iterable[ExportedCase]], metric: str) -> None:
+        self._iterate, self.metric = iterate, metric
+        self.counts: Counter[str] = Counter()
+        self.judges: set[str] = set()
+
+    def __iter__(self) -> Iterator[ExportedCase]:
+        return (case for case in self._iterate() if case.sample.metric == self.metric)
+
+    def count(self, case: ExportedCase) -> None:
+        """Count a case; raises UsageError for points that are not whole."""
+        points, passed = _compute_case_points(case.sample), case.passed
+        measured = sum(v is not None and v.outcome in MEASURED for _, v in case.rounds)
+        self.counts.update(measured=measured, unmeasured=len(case.rounds) - measured)
+        self.counts.update(cases=1, passed=passed, won=points * passed, total=points)
+        self.judges.update(judge for judge, *_ in _iter_votes(case))
 
 
-def collect_exported_cases(
-    folder: RunFolder, run: RunReport
-) -> dict[str, dict[str, list[ExportedCase]]]:
-    """Every declared case with what became of it, by benchmark and metric."""
-    cases: dict[str, dict[str, list[ExportedCase]]] = defaultdict(lambda: defaultdict(list))
-    for stored, rounds in iter_case_rounds(folder, run.spec, run.summary.scoring):
-        masked = tuple((episode, verdict and mask_votes(verdict)) for episode, verdict in rounds)
-        exported = ExportedCase(stored.sample, masked)
-        cases[stored.benchmark][stored.sample.metric].append(exported)
-    return cases
+def list_measured_metrics(folder: RunFolder, run: RunReport, benchmark: str) -> list[MetricCases]:
+    """The metrics with a measured case: of others their format can say no score."""
+
+    def iterate() -> Iterator[ExportedCase]:
+        scoring = run.summary.scoring
+        for stored, rounds in iter_case_rounds(folder, run.spec, scoring, benchmark):
+            masked = tuple(
+                (episode, verdict and mask_votes(verdict)) for episode, verdict in rounds
+            )
+            yield ExportedCase(stored.sample, masked)
+
+    metrics: dict[str, MetricCases] = {}
+    for case in iterate():
+        name = case.sample.metric
+        metrics.setdefault(name, MetricCases(iterate, name)).count(case)
+    return [cases for cases in metrics.values() if cases.counts["measured"]]
 
 
-def build_indicator(
-    report: BenchmarkReport, metric: str, cases: Sequence[ExportedCase]
-) -> Indicator:
-    rows = tuple(_build_scale_row(report.spec.key, case) for case in cases)
-    passed, weight = sum(row.passed for row in rows), report.spec.weights.get(metric, 0.0)
+def build_indicator(report: BenchmarkReport, cases: MetricCases) -> Indicator:
+    """The head of an indicator, without its cases."""
+    weight, counts = report.spec.weights.get(cases.metric, 0.0), cases.counts
     return Indicator(
-        indicator_name=f"{indicator_of(metric)}{SUFFIX}",
+        indicator_name=f"{indicator_of(cases.metric)}{SUFFIX}",
         indicator_weight=int(weight) if weight == int(weight) else weight,
-        evaluation_type=evaluation_type(report.spec.key, metric),
-        case_pass_count=passed,
-        case_wrong_count=len(rows) - passed,
-        correct_rate=round(passed / len(rows), 2),
-        case_datas=rows,
+        evaluation_type=evaluation_type(report.spec.key, cases.metric),
+        case_pass_count=counts["passed"],
+        case_wrong_count=counts["cases"] - counts["passed"],
+        correct_rate=round(counts["passed"] / counts["cases"], 2),
     )
+
+
+def _render_case_report(report: BenchmarkReport, metrics: Iterable[MetricCases]) -> Iterator[bytes]:
+    """The report of a benchmark, an indented list of indicators with their rows."""
+    before = b"[\n  "
+    for cases in metrics:
+        indicator = _indent_json(build_indicator(report, cases), 2)
+        head, _, tail = indicator.partition(b'"case_datas": []')
+        yield before + head + b'"case_datas": ['
+        before = b"\n      "
+        for case in cases:
+            yield before + _indent_json(_build_scale_row(report.spec.key, case), 6)
+            before = b",\n      "
+        yield b"\n    ]" + tail
+        before = b",\n  "
+    yield b"\n]"
+
+
+def _indent_json(value: object, depth: int) -> bytes:
+    """Indented JSON that stands `depth` blanks deep; a text in it holds no end of a line."""
+    text = msgspec.json.format(msgspec.json.encode(value), indent=2)
+    return text.replace(b"\n", b"\n" + b" " * depth)
 
 
 def _build_scale_row(capability: str, case: ExportedCase) -> ScaleCaseRow:
@@ -177,34 +216,28 @@ _RULE = "=" * 49
 _LIKE_AN_ENTRY = re.compile(r"^(?=\[\d{4}-)", re.MULTILINE)
 
 
-def render_process_log(
-    spec: RunSpec, capability: str, metric: str, cases: Sequence[ExportedCase]
-) -> str:
+def render_process_log(spec: RunSpec, capability: str, cases: MetricCases) -> Iterator[str]:
     """The log of one indicator of a run; times are those of the episodes, else of the run."""
-    kind = evaluation_type(capability, metric)
-    lines = [*_render_log_header(spec, capability, metric, cases)]
+    kind = evaluation_type(capability, cases.metric)
+    yield from _render_log_header(spec, capability, cases)
     for case in cases:
-        lines += _render_exchanges(spec, case)
+        yield from _render_exchanges(spec, case)
     for case in cases:
         name, _, rule = "/".join(filter(None, case.id_parts)).partition("/")
         label = f"Rule[{rule}]" if rule else f"{kind} Eval Case"
         head = f"[{_escape_log_name(name)}] {label} Final Result: {case.passed}"
-        lines.append(_format_log_entry(spec.created_at, head))
-    return "\n".join(lines) + "\n"
+        yield _format_log_entry(spec.created_at, head)
 
 
-def _render_log_header(
-    spec: RunSpec, capability: str, metric: str, cases: Sequence[ExportedCase]
-) -> Iterator[str]:
+def _render_log_header(spec: RunSpec, capability: str, cases: MetricCases) -> Iterator[str]:
     digits = re.sub(r"\D", "", spec.created_at)
-    judges = {judge for case in cases for judge, *_ in _iter_votes(case)}
     yield from (_RULE, "SQL Capability Evaluation Process Report", _RULE)
     yield f"Run ID: {digits[:8]}_{digits[8:14]}_{digits[14:17]}"
     yield f"Run Dimensions: {capability}"
-    yield f"Run Indicator: {indicator_of(metric)}"
+    yield f"Run Indicator: {indicator_of(cases.metric)}"
     yield f"Evaluation Timestamp: {spec.created_at[:23]}"
     yield f"Target: {_escape_log_name(spec.target.identity)}"
-    yield f"Judge LLMs: {', '.join(sorted(map(_escape_log_name, judges)))}"
+    yield f"Judge LLMs: {', '.join(sorted(map(_escape_log_name, cases.judges)))}"
     yield from ("-" * 49, "")
 
 
@@ -277,49 +310,32 @@ def _export_report(folder: RunFolder, run: RunReport, out: Path) -> ScaleExport:
     if not reports:
         names = ", ".join(CAPABILITIES)
         raise UsageError(f"run {folder.run_id} has none of SCALE's capabilities: {names}")
-    cases = collect_exported_cases(folder, run)
     model, month = _build_model_row(folder, run), run.spec.created_at[:7]
-    files: dict[Path, bytes] = {}
+    files: dict[Path, Iterable[bytes]] = {}
+    unmeasured = 0
     for report in reports:
         name = report.spec.key
+        metrics = list_measured_metrics(folder, run, name)
+        unmeasured += sum(cases.counts["unmeasured"] for cases in metrics)
         if report.score.level == 0:
             model.scores[name] = _bare_claim(report.score)
-        elif measured := _select_measured_metrics(cases[name]):
-            indicators = [build_indicator(report, *group) for group in measured.items()]
-            model.scores[name] = _build_claim(indicators)
+        elif metrics:
+            model.scores[name] = _build_claim(report, metrics)
             path = case_folder(out, month) / name / f"{model.id}.json"
-            files[path] = msgspec.json.format(msgspec.json.encode(indicators), indent=2)
-            for metric, group in measured.items():
-                text = render_process_log(run.spec, name, metric, group)
-                files[log_path(out, month, model.id, name, indicator_of(metric))] = text.encode()
+            files[path] = _render_case_report(report, metrics)
+            for cases in metrics:
+                path = log_path(out, month, model.id, name, indicator_of(cases.metric))
+                lines = render_process_log(run.spec, name, cases)
+                files[path] = (f"{line}\n".encode() for line in lines)
     if not model.scores:
         raise UsageError(
             f"nothing of run {folder.run_id} was measured, so there is no score to export; "
             f"continue it with `evalcore resume {folder.run_id}`"
         )
-    files[board_path(out, month)] = _render_month_board(board_path(out, month), model)
+    files[board_path(out, month)] = [_render_month_board(board_path(out, month), model)]
     _write_scale_files(files)
-    return ScaleExport(
-        month=month,
-        model=model.id,
-        files=tuple(str(path.relative_to(out)) for path in files),
-        unmeasured=sum(
-            count_unmeasured(_select_measured_metrics(cases[report.spec.key])) for report in reports
-        ),
-    )
-
-
-def _select_measured_metrics(
-    of_metric: Mapping[str, Sequence[ExportedCase]],
-) -> dict[str, Sequence[ExportedCase]]:
-    """The metrics with a measured case: of the others there is no score, which their format cannot
-    say otherwise than by leaving them out."""
-    declared = {name: sum(len(case.rounds) for case in group) for name, group in of_metric.items()}
-    return {
-        name: group
-        for name, group in of_metric.items()
-        if count_unmeasured({name: group}) < declared[name]
-    }
+    written = tuple(str(path.relative_to(out)) for path in files)
+    return ScaleExport(month=month, model=model.id, files=written, unmeasured=unmeasured)
 
 
 def _bare_claim(benchmark_score: BenchmarkScore) -> CapabilityScore:
@@ -334,13 +350,16 @@ def _bare_claim(benchmark_score: BenchmarkScore) -> CapabilityScore:
     )
 
 
-def _build_claim(indicators: Sequence[Indicator]) -> CapabilityScore:
-    parts = [sum_indicator(indicator) for indicator in indicators]
+def _build_claim(report: BenchmarkReport, metrics: Iterable[MetricCases]) -> CapabilityScore:
+    weights = report.spec.weights
+    parts = [
+        ClaimSum(own.metric, weights.get(own.metric, 0), own.counts["won"], own.counts["total"])
+        for own in metrics
+    ]
     return CapabilityScore(
         ability_score=compute_claimed_score(parts),
         indicator_score=tuple(
-            IndicatorScore(indicator.indicator_name, part.score)
-            for indicator, part in zip(indicators, parts, strict=True)
+            IndicatorScore(f"{indicator_of(part.metric)}{SUFFIX}", part.score) for part in parts
         ),
     )
 
@@ -390,7 +409,7 @@ def _read_board_rows(path: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def _write_scale_files(files: dict[Path, bytes]) -> None:
+def _write_scale_files(files: Mapping[Path, Iterable[bytes]]) -> None:
     for path, content in files.items():
         try:
             write_atomic(path, content)

@@ -1,12 +1,13 @@
 """A run in the experiment trackers of others. In MLflow it is parameters, scores as metrics, and
 the cases as an artifact; in Weights & Biases it has the scores in its summary and the cases in a
-table, offline unless somebody asks for more: `wandb sync FOLDER` uploads it later."""
+table, of many the first: then a file has all. It is offline: `wandb sync FOLDER` uploads it."""
 
 from __future__ import annotations
 
 import os
 import re
 import tempfile
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -47,11 +48,8 @@ def log_mlflow_run(run: SharedRun, store: str | Path, experiment: str) -> str:
             client.log_param(logged, _NO_NAME.sub("_", name), value[:_VALUE])
         for name, score in flatten_scores(run.summary.benchmarks).items():
             client.log_metric(logged, _NO_NAME.sub("_", name), score)
-        rows = (dict(zip(CASE_COLUMNS, list_case_row(case), strict=True)) for case in run.cases)
         with tempfile.TemporaryDirectory(prefix="evalcore-mlflow-") as scratch:
-            with (Path(scratch) / "cases.jsonl").open("wb") as file:
-                file.writelines(to_json(row, ordered=False) + b"\n" for row in rows)
-            client.log_artifact(logged, file.name)
+            client.log_artifact(logged, _write_cases(run, Path(scratch)))
         client.set_terminated(logged)
     except (OSError, exceptions.MlflowException) as error:
         problem = scrub_address(str(error), uri)
@@ -82,6 +80,14 @@ def _list_parameters(run: SharedRun) -> dict[str, str]:
     return parameters
 
 
+def _write_cases(run: SharedRun, folder: Path) -> str:
+    """Write a JSON object per case and line; returns the path of the file."""
+    rows = (dict(zip(CASE_COLUMNS, list_case_row(case), strict=True)) for case in run.cases)
+    with (folder / "cases.jsonl").open("wb") as file:
+        file.writelines(to_json(row, ordered=False) + b"\n" for row in rows)
+    return file.name
+
+
 def log_wandb_run(run: SharedRun, out: Path, project: str, *, online: bool = False) -> Path:
     """Write the run below `out`; returns its folder. Online, WANDB_API_KEY says whose it is. Equal
     runs have one id, so that a second export renews the first.
@@ -103,9 +109,11 @@ def log_wandb_run(run: SharedRun, out: Path, project: str, *, online: bool = Fal
                 silent=True, console="off", save_code=False, disable_git=True, x_disable_stats=True
             ),
         )
-        rows = [list_case_row(case) for case in run.cases]
-        if rows:
-            logged.log({"cases": wandb.Table(columns=list(CASE_COLUMNS), data=rows)})
+        rows = map(list_case_row, run.cases)
+        if first := list(islice(rows, wandb.Table.MAX_ROWS)):
+            logged.log({"cases": wandb.Table(columns=list(CASE_COLUMNS), data=first)})
+        if next(rows, None) is not None:
+            logged.save(_write_cases(run, Path(logged.dir)), base_path=logged.dir, policy="now")
         logged.summary.update(flatten_scores(run.summary.benchmarks))
         folder = Path(logged.dir).parent
         logged.finish()
