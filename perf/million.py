@@ -4,8 +4,9 @@
 
 Every step is a process of its own: plan, run, resume of the finished run, the first and the next
 page of its cases, a filtered page, and one case. Reported are seconds and the peak memory (MB) of
-the process. `plan` and `run` are also in microseconds a sample, and every figure is followed by its
-ratio to the first size of the same invocation. The last line is JSON.
+the process, of a page also the CPU seconds, which other work on the machine leaves as they are.
+`plan` and `run` are also in microseconds a sample, and every figure is followed by its ratio to the
+first size of the same invocation. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -132,9 +133,10 @@ def look(data: Path, run: str, size: int) -> dict[str, Any]:
     times: dict[str, float] = {}
 
     def measure(name: str, action: Callable[[], Any]) -> Any:
-        start = time.perf_counter()
+        start, cpu = time.perf_counter(), time.process_time()
         result = action()
         times[name] = time.perf_counter() - start
+        times[f"{name} cpu"] = time.process_time() - cpu
         return result
 
     measure("first page", lambda: case_page(roots, run, EVERY_CASE))
@@ -190,6 +192,7 @@ def measure_size(size: int, options: dict[str, str]) -> dict[str, float]:
         "run cpu us/sample": ran["cpu"] * 1e6 / size,
         "run peak MB": ran["peak"],
         "resume s": resumed["seconds"],
+        "resume cpu s": resumed["cpu"],
         "resume peak MB": resumed["peak"],
         **{f"{name} s": seconds for name, seconds in looked["times"].items()},
         "pages peak MB": looked["peak"],

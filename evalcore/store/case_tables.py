@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
 # The cases of a run as a Parquet file: a cache of the journals that pages query through DuckDB.
 # `ensure_samples_table` makes the file anew whenever the journals have changed since it was made;
-# `query_samples` and `query_case_page` read it. pyarrow, DuckDB and pandas are imported only by
-# what needs them.
+# `query_samples` and `query_case_page` read it.
 
 _SIGNATURE = b"evalboard.signature"
 _SELECT_COUNT, _SELECT_CASES = (
@@ -42,7 +41,7 @@ _BEFORE, _BEHIND = (
     "(position < ? OR (position = ? AND epoch < ?))",
     "(position > ? OR (position = ? AND epoch > ?))",
 )
-_AFTER = " AND (position > ? OR (position = ? AND epoch > ?))"
+_AFTER = " AND position >= ? AND (position > ? OR (position = ? AND epoch > ?))"
 _PAGE = " ORDER BY position, epoch LIMIT ? OFFSET ?"
 #: Before the first case: (position, epoch).
 START = (-1, -1)
@@ -205,9 +204,13 @@ def query_case_page(
     """
     if offset < 0 or limit < 0:
         raise UsageError(f"offset {offset} and limit {limit} of a page of cases cannot be negative")
+    if where == EVERY_CASE:  # all rows are there: the page begins at a known one
+        epochs = folder.read_spec().epochs
+        row = max(after[0] * epochs + min(after[1], epochs - 1), -1) + offset
+        after, offset = ((row // epochs, row % epochs) if row >= 0 else START), 0
     terms, params = _build_where_clause(where, hidden_cases)
     condition = f" WHERE {terms}"
-    more = [after[0], *after, limit, offset]
+    more = [after[0], after[0], *after, limit, offset]
 
     def run_query(paths: list[Path]) -> tuple[pd.DataFrame, int]:
         with _open_samples_view(paths) as connection:
@@ -381,10 +384,9 @@ def _is_current(path: Path, signature: bytes) -> bool:
 
 def _is_whole(path: Path) -> bool:
     import pyarrow as pa
-    import pyarrow.parquet as parquet
 
     try:
-        parquet.read_table(path, use_threads=False)
+        case_parts.read_table(path)
     except (OSError, ValueError, pa.ArrowException):
         return False
     return True
@@ -426,8 +428,7 @@ def _cache_path(folder: RunFolder, name: str) -> Path:
 # folders.
 # A board of a thousand targets rests on as many run folders. Read once, they are kept as a matrix
 # of runs and cases beside the signatures of the folders, so that a restart or a new run costs no
-# more than the folders that changed. The file can be deleted at any time. pyarrow and numpy are
-# imported only by what needs them.
+# more than the folders that changed. The file can be deleted at any time.
 
 _POINTS_VERSION = b"2"
 _POINTS_CASES, _POINTS_MAXIMA = b"evalboard.cases", b"evalboard.maxima"
@@ -450,10 +451,9 @@ def load_point_table(path: Path) -> PointTable | None:
     """The table of a file; None where there is none, or one that other code or a fault made."""
     import numpy as np
     import pyarrow as pa
-    import pyarrow.parquet as parquet
 
     try:
-        table = parquet.read_table(path, use_threads=False)
+        table = case_parts.read_table(path)
         metadata = table.schema.metadata or {}
         if metadata.get(_POINTS_VERSION_FIELD) != _POINTS_VERSION:
             return None

@@ -18,6 +18,7 @@ import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
+from io import BufferedIOBase
 from pathlib import Path
 from typing import IO, BinaryIO, TypeVar
 
@@ -107,9 +108,7 @@ def read_journal(path: Path, kind: type[R], containing: bytes = b"") -> Iterator
 
     Lines without the bytes `containing` are passed over undecoded.
     """
-    for number, line in read_journal_lines(path):
-        if containing not in line:
-            continue
+    for number, line in read_journal_lines(path, containing=containing):
         try:
             record = from_json(kind, line)
         except (msgspec.MsgspecError, ValueError) as error:
@@ -143,10 +142,12 @@ def _lines_until(path: Path, end: int) -> Iterator[tuple[int, bytes]]:
         position += len(line)
 
 
-def read_journal_lines(path: Path, start: int = 0) -> Iterator[tuple[int, bytes]]:
-    """The whole lines of a journal from byte `start` on with their numbers, from 1; nothing without
-    a file. Raises RunFolderError for a file that cannot be read, is none, or has a line without an
-    end."""
+def read_journal_lines(
+    path: Path, start: int = 0, containing: bytes = b""
+) -> Iterator[tuple[int, bytes]]:
+    """The whole lines of a journal from byte `start` on that have the bytes `containing`, with
+    their numbers, from 1; nothing without a file. Raises RunFolderError for a file that cannot be
+    read, is none, or has a line without an end."""
     path = locate_journal(path)
     try:
         if not os.path.lexists(path):
@@ -155,11 +156,10 @@ def read_journal_lines(path: Path, start: int = 0) -> Iterator[tuple[int, bytes]
             raise RunFolderError(f"{path}: is not a plain file")
         with gzip.open(path, "rb") if path.suffix == PACKED else path.open("rb") as file:
             file.seek(start)
-            number = 0
-            while line := file.readline(LONGEST):
-                number += 1
+            every_line = enumerate(iter(lambda: file.readline(LONGEST), b""), 1)
+            for number, line in _find_lines(file, containing) if containing else every_line:
                 if not line.endswith(b"\n"):
-                    if len(line) == LONGEST:
+                    if len(line) >= LONGEST:
                         raise RunFolderError(
                             f"{path}, line {number}: longer than {LONGEST:,} bytes; "
                             f"{_describe_remedy(path)}"
@@ -169,6 +169,19 @@ def read_journal_lines(path: Path, start: int = 0) -> Iterator[tuple[int, bytes]
     except (OSError, EOFError, zlib.error) as error:
         problem = error.strerror if isinstance(error, OSError) else ""
         raise RunFolderError(f"{path}: {problem or error}") from None
+
+
+def _find_lines(file: BufferedIOBase, containing: bytes) -> Iterator[tuple[int, bytes]]:
+    """The lines with these bytes, and one without an end; the rest passes a megabyte at a time."""
+    number = 0
+    while block := file.read(1 << 20):
+        block += file.readline(LONGEST)
+        if containing in block or not block.endswith(b"\n"):
+            *whole, (last, torn) = enumerate(block.split(b"\n"), number + 1)
+            yield from ((n, line + b"\n") for n, line in whole if containing in line)
+            if torn:
+                yield last, torn
+        number += block.count(b"\n")
 
 
 class JournalReader(AbstractContextManager["JournalReader"]):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyarrow import parquet
 
 from evalcore.benchmarks.spool import SpooledSamples, hash_sorted, to_sequence
 from evalcore.errors import RunFolderError, UsageError
@@ -305,8 +306,10 @@ def test_a_worker_writes_no_part_that_changes_soon(tmp_path: Path, monkeypatch: 
     assert len(list_parts(folder)) == 2
 
 
-def test_a_run_that_is_done_has_one_table_and_no_parts(folder: RunFolder) -> None:
+def test_a_run_that_is_done_has_one_table_and_no_parts(folder: RunFolder, monkeypatch: Any) -> None:
     keep_index(folder)
+    # It imports what the worker has no memory for, and answers a damaged part as well.
+    monkeypatch.setattr(parquet, "read_table", lambda *_, **__: pytest.fail("read_table"))
     case_tables.list_samples_tables(folder)
     with load(folder) as index:
         index.keep()
@@ -326,6 +329,21 @@ def test_a_damaged_part_is_made_anew(folder: RunFolder, damage: bytes) -> None:
     assert case_tables.query_case_page(folder)[1] == 3
     case_tables.list_samples_tables(folder)[0].write_bytes(damage)
     assert [row["outcome"] for row in read_table(folder)] == ["passed", "failed", "passed"]
+
+
+def test_a_page_begins_at_its_row_in_each_epoch(tmp_path: Path) -> None:
+    folder = stored_runs.plan(tmp_path, "run-1", epochs=2)
+    rows = [(position, epoch) for position in range(3) for epoch in range(2)]
+
+    def list_rows(**page: Any) -> list[tuple[int, int]]:
+        frame, total = case_tables.query_case_page(folder, **page)
+        assert total == 6
+        return list(zip(frame["position"], frame["epoch"], strict=True))
+
+    for offset in range(7):
+        assert list_rows(offset=offset, limit=2) == rows[offset : offset + 2]
+        assert list_rows(offset=offset, after=(1, 0)) == rows[3 + offset :]
+    assert list_rows(offset=1, after=(1, 9)) == rows[5:]
 
 
 def test_a_page_of_parts_is_a_page_of_the_run(folder: RunFolder) -> None:

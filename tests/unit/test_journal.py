@@ -111,6 +111,15 @@ def test_lines_without_the_wanted_bytes_are_not_decoded(tmp_path):
     assert list(read_journal(path, Line, b"wanted")) == [Line(2, "wanted")]
 
 
+def test_wanted_lines_are_numbered_behind_megabytes_of_others(tmp_path):
+    path, others = tmp_path / "w.jsonl", (b"x" * 99 + b"\n") * 12_000
+    path.write_bytes(others + to_json(Line(2, "wanted")) + b"\n" + others + b"torn, wanted")
+    assert list(read_journal(path, Line, b"wanted")) == [Line(2, "wanted")]
+    path.write_bytes(others * 2 + b"wanted\n" + others)
+    with pytest.raises(RunFolderError, match=r"w\.jsonl, line 24001"):
+        list(read_journal(path, Line, b"wanted"))
+
+
 def test_a_folder_is_read_file_by_file_by_name(tmp_path):
     for name, number in (("b", 2), ("a", 1), ("c", 3)):
         with Journal(tmp_path / f"{name}.jsonl") as journal:
