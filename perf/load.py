@@ -3,12 +3,12 @@
     python -m perf.load [--runs 200] [--cases 1000] [--sessions 50] [--workers 4]
 
 Part 1: as many finished runs, each of a target of its own, are browsed: the list of runs, the
-ranking (the first one reads every case, the next ones do when a run was added), and for each run
-its first page of cases, a page of failures and one case. Reported are median and 95th percentile in
-ms for a store of a tenth of the runs and for all, and the ratio of the latter. Part 2: sessions
-read pages of large runs while their workers write them; reported are the pages read, the seconds a
-page took, and what a reader must never see (errors, rows lost, verdicts gone again), which must be
-0. The last line is JSON.
+ranking (the first one reads the points of every case, the next ones do when a run was added), and
+for each run its first page of cases, a page of failures and one case. Reported are median and 95th
+percentile in ms for a store of a tenth of the runs and for all, and the ratio of the latter. Part
+2: sessions read pages of large runs while their workers write them; reported are the pages read,
+the seconds a page took, and what a reader must never see (errors, rows lost, verdicts gone again),
+which must be 0. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ import msgspec
 from evalcore import catalog
 from evalcore.records import TargetSpec, to_json
 from evalcore.settings import Settings, load_settings
+from evalcore.store.case_index import CaseIndex
 from evalcore.store.run_folder import RunFolder
+from evalcore.store.stored_cases import write_case_points
 from evalcore.views import runs, stored_boards
 from evalcore.views.boards import list_boards, list_suites
 from evalcore.views.cases import EVERY_CASE, CaseFilter, case_page, case_view
@@ -51,16 +53,20 @@ def plan_first(data: Path, cases: int) -> RunFolder:
 
 
 def copy_run(first: RunFolder, number: int) -> None:
-    """A run of another target with the same answers; its journals are links to the first ones."""
+    """A run of another target with the same answers, as its worker leaves it; its journals are
+    links to the first ones."""
     spec, summary = first.read_spec(), first.read_summary()
     assert summary is not None
     name, target = f"copy-{number:04}", TargetSpec(f"openai:model-{number:04}")
     path = first.path.with_name(name)
-    caches = shutil.ignore_patterns("*.parquet", "*.index", "worker.lock", "*.json")
+    caches = shutil.ignore_patterns("*.parquet", "*.index", "*.cache", "worker.lock", "*.json")
     shutil.copytree(first.path, path, ignore=caches, copy_function=os.link)
     changed = msgspec.structs.replace(spec, run_id=name, target=target)
     (path / "spec.json").write_bytes(to_json(changed))
-    RunFolder(path).write_summary(msgspec.structs.replace(summary, run_id=name, target=target))
+    folder = RunFolder(path)
+    folder.write_summary(msgspec.structs.replace(summary, run_id=name, target=target))
+    with CaseIndex.load(folder, summary.scoring, changed.epochs) as index:
+        write_case_points(index, changed)
 
 
 def rank(settings: Settings) -> None:

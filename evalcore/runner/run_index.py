@@ -20,6 +20,7 @@ from evalcore.settings import Settings, override_data_folder
 from evalcore.store.case_index import CaseIndex
 from evalcore.store.case_tables import finish_table, refresh_parts
 from evalcore.store.run_folder import RunFolder
+from evalcore.store.stored_cases import write_case_points
 
 _FLUSH = 5.0  # seconds between two writes of what readers go by
 
@@ -36,12 +37,13 @@ async def keep_index(index: CaseIndex, spec: RunSpec, is_ours: Callable[[], bool
 
 
 def write_result(index: CaseIndex, spec: RunSpec, result: RunSummary) -> None:
-    """Write the summary, and the table of a large run; raises OSError for the summary."""
+    """Write the summary, and what readers go by; raises OSError for the summary."""
     index.folder.write_summary(result)
     done = result.state == "done"
     with suppress(OSError):
         index.flush(_mark_result(result) if done else "")
         finish_table(index, spec, done=done)
+        write_case_points(index, spec)
 
 
 def find_result(folder: RunFolder, spec: RunSpec, settings: Settings) -> RunSummary | None:

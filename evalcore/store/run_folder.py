@@ -56,7 +56,7 @@ def is_locked(lock: Path) -> bool:
 # A run folder: where each of its files lies, how it is written and read, and which there are.
 # A folder may be damaged in any way: what cannot be read raises RunFolderError, nothing else.
 # spec.json samples.jsonl calls/ generations/ verdicts/<scoring>/ events.jsonl progress.json
-# card.json summary.json samples.parquet (a cache) worker.lock cancel worker.log
+# card.json summary.json samples.parquet points.cache (caches) worker.lock cancel worker.log
 
 R = TypeVar("R", bound=Record)
 _RUN_ID = re.compile(r"[a-z0-9][a-z0-9_.-]{0,79}")

@@ -1,19 +1,29 @@
 """The samples and verdicts of a run as sequences that lie on the disk: an item is read when it is
-asked for, so that a million of them take no memory."""
+asked for, so that a million of them take no memory; and a small file of what each case scores."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import NamedTuple, TypeVar, overload
 
 import msgspec
 
-from evalcore.errors import UsageError
-from evalcore.records import BenchmarkSpec, Record, Sample, Verdict
+from evalcore.errors import EvalboardError, UsageError
+from evalcore.records import BenchmarkSpec, Record, RunSpec, Sample, Verdict
 from evalcore.store.case_index import CaseIndex
 from evalcore.store.case_lines import NOWHERE
-from evalcore.store.run_folder import StoredEpisode, StoredSample, StoredVerdict
+from evalcore.store.case_parts import is_large
+from evalcore.store.case_tables import samples_signature
+from evalcore.store.run_folder import (
+    RunFolder,
+    StoredEpisode,
+    StoredSample,
+    StoredVerdict,
+    is_file,
+    write_atomic,
+)
 
 R = TypeVar("R", bound=Record)
 T = TypeVar("T")
@@ -173,3 +183,45 @@ def iterate_repeats(index: CaseIndex, benchmark: str) -> Iterator[list[StoredEpi
             if index.may_share:
                 shared.update(locations)
             yield [index.read_episode(location, StoredEpisode) for location in locations]
+
+
+# A cache that spares a ranking the journals of a run: one small file, which its worker writes in
+# the end. A large run has a table of its cases, which is read as quickly.
+
+_POINTS = "points.cache"
+#: Metric, id, weight (case x metric weight) and score (0 to 1, the mean over the epochs) of a case.
+PointRow = tuple[str, str, float, float]
+#: The signature of the journals that the rows were read from, and the rows by benchmark.
+_CasePoints = tuple[str, dict[str, list[PointRow]]]
+
+
+def write_case_points(index: CaseIndex, spec: RunSpec) -> None:
+    """Keep the points of a run that is not large. Raises OSError."""
+    with suppress(EvalboardError):
+        if not is_large(index):
+            rows = {each.key: _list_points(index, each) for each in spec.benchmarks}
+            content = msgspec.json.encode((samples_signature(index.folder), rows))
+            write_atomic(index.folder.path / _POINTS, content, make_folder=False)
+
+
+def _list_points(index: CaseIndex, spec: BenchmarkSpec) -> list[PointRow]:
+    return [
+        (
+            case.metric,
+            case.id,
+            case.weight * spec.weights[case.metric],
+            sum((verdict and verdict.score) or 0.0 for verdict in case.verdicts) / index.epochs,
+        )
+        for case in StoredVerdicts(StoredSamples(index, spec)).iterate_cases()
+        if case.metric in spec.weights
+    ]
+
+
+def read_case_points(folder: RunFolder) -> dict[str, list[PointRow]] | None:
+    """The scored cases of a run by benchmark, None where they are not kept as they are now."""
+    path = folder.path / _POINTS
+    with suppress(OSError, ValueError, EvalboardError, msgspec.MsgspecError):
+        if is_file(path):
+            signature, rows = msgspec.json.decode(path.read_bytes(), type=_CasePoints)
+            return rows if signature == samples_signature(folder) else None
+    return None

@@ -282,7 +282,7 @@ class RankingView:
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """See `ranking.build_ranking`."""
+        """See `ranking.build_ranking_frame`."""
         return load_cached_ranking(self.settings, self.board, self.order, self.headers)
 
     @cached_property

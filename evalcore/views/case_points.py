@@ -21,6 +21,7 @@ from evalcore.settings import Settings
 from evalcore.store import case_tables
 from evalcore.store.case_tables import PointTable
 from evalcore.store.run_folder import RunFolder, find_run
+from evalcore.store.stored_cases import read_case_points
 from evalcore.views.boards import Board, Row
 
 _log = logging.getLogger(__name__)
@@ -46,10 +47,17 @@ def case_scores(folders: Iterable[RunFolder]) -> pd.DataFrame:
 
     A run whose journals cannot be read has no rows: a ranking then says so.
     """
-    paths = ensure_case_tables(folders)
-    if not paths:
-        return pd.DataFrame(columns=["run", "benchmark", "metric", "id", "weight", "score"])
-    return case_tables.query_samples(paths, _SCORES)
+    rows, unread = [], []
+    for folder in folders:
+        points = read_case_points(folder)
+        unread += [folder] if points is None else []
+        for benchmark, own in (points or {}).items():
+            rows += [(folder.run_id, benchmark, *row) for row in own]
+    frame = pd.DataFrame(rows, columns=["run", "benchmark", "metric", "id", "weight", "score"])
+    if not (paths := ensure_case_tables(unread)):
+        return frame
+    others = case_tables.query_samples(paths, _SCORES)
+    return pd.concat([frame, others], ignore_index=True) if rows else others
 
 
 def ensure_case_tables(folders: Iterable[RunFolder]) -> list[Path]:
@@ -94,13 +102,6 @@ def find_partial_runs(sets: Mapping[str, S], size: Callable[[S], int]) -> set[st
     counts = Counter(sets.values())
     usual = max(counts, key=lambda cases: (counts[cases], size(cases)), default=None)
     return {run for run, cases in sets.items() if cases != usual}
-
-
-def build_case_points(cases: pd.DataFrame, benchmarks: Iterable[str]) -> Points:
-    """The points of some benchmarks from a frame of `case_scores`."""
-    if cases.empty:
-        return dict.fromkeys(benchmarks, _NOTHING)
-    return {key: _build_point_table(cases[cases["benchmark"] == key]) for key in benchmarks}
 
 
 def load_board_points(settings: Settings, rows: Sequence[Row], board: Board) -> Points:
@@ -191,7 +192,7 @@ def _read_case_points(
         cases = case_scores([folders[run] for run in part])
         for key, names in missing.items():
             own = cases[(cases["benchmark"] == key) & cases["run"].isin(list(names))]
-            table = _build_point_table(own)
+            table = build_point_table(own)
             if table.runs:
                 table_signatures = {run: signatures[run] for run in table.runs}
                 tables_by_benchmark[key].append(table._replace(signatures=table_signatures))
@@ -220,7 +221,8 @@ def _count_cases(folder: RunFolder) -> int:
         return 0
 
 
-def _build_point_table(cases: pd.DataFrame) -> PointTable:
+def build_point_table(cases: pd.DataFrame) -> PointTable:
+    """The points of one benchmark from its rows of `case_scores`."""
     rows, runs = pd.factorize(cases["run"], sort=True)
     names = pd.MultiIndex.from_arrays([cases["metric"].astype(str), cases["id"].astype(str)])
     columns, labels = names.factorize(sort=True)

@@ -16,7 +16,7 @@ from evalcore.scoring.ranks import RankRow, rank_board
 from evalcore.store.case_tables import PointTable
 from evalcore.store.headers import RunHeader
 from evalcore.views import case_points
-from evalcore.views.boards import Board, Row, is_control, list_board_rows, suite_score
+from evalcore.views.boards import Board, Row, is_control, suite_score
 from evalcore.views.case_points import Points
 from evalcore.views.targets import metric_line
 
@@ -51,27 +51,18 @@ def list_board_orders(board: Board) -> list[str]:
     return [*by_completeness(members), SUITE, *others]
 
 
-def build_ranking(
-    headers: Iterable[RunHeader], board: Board, cases: pd.DataFrame, order: str = ""
-) -> pd.DataFrame:
-    """One row per target with a score on the board: the ranked first, then the others by score.
-
-    `cases` comes from `case_points.case_scores` of the runs on the board, `order` from
-    `list_board_orders`. Columns: identity, target_key, kind, status (of STATUSES), rank, rank_low,
-    rank_high, group (1 for the first), leader (of the group), score, low, high (0 to 100), coverage
-    (0 to 1), a column per benchmark and per "benchmark/metric", passed, measured and errors
-    (cases), cost (USD), input_tokens, output_tokens, latency (s, median), date (UTC), run_id (of
-    the newest run), self_judged (the target is one of its own judges).
-    """
-    points = case_points.build_case_points(cases, board.columns)
-    return build_ranking_frame(list_board_rows(headers, board), board, points, order)
-
-
 def build_ranking_frame(
     board_rows: Sequence[Row], board: Board, points: Points, order: str = ""
 ) -> pd.DataFrame:
-    """The frame of `build_ranking` from the rows of the board and what its cases add to the
-    scores."""
+    """One row per target with a score on the board: the ranked first, then the others by score.
+
+    `points` is what the cases add to the scores, `order` is of `list_board_orders`. Columns:
+    identity, target_key, kind, status (of STATUSES), rank, rank_low, rank_high, group (1 for the
+    first), leader (of the group), score, low, high (0 to 100), coverage (0 to 1), a column per
+    benchmark and per "benchmark/metric", passed, measured and errors (cases), cost (USD),
+    input_tokens, output_tokens, latency (s, median), date (UTC), run_id (of the newest run),
+    self_judged (the target is one of its own judges).
+    """
     by = order or list_board_orders(board)[0]
     readable = case_points.find_readable_scores(points)
     partial = case_points.find_partial_scores(points)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import pandas as pd
+
 from evalcore.benchmarks.sql_understanding.card import CARD
 from evalcore.records import (
     BenchmarkSpec,
@@ -29,6 +31,7 @@ from evalcore.settings import Settings
 from evalcore.store.index import record_run
 from evalcore.store.journal import Journal
 from evalcore.store.run_folder import RunFolder, StoredEpisode, StoredVerdict
+from evalcore.views import boards, case_points, ranking
 
 BENCHMARK = CARD.key
 SCORING = "s1"
@@ -185,3 +188,13 @@ def _verdict(plan: Plan, sample: Sample, *, failed: bool) -> Verdict:
 def settings_in(path: Path) -> Settings:
     """A store of its own under `path`, without the shipped runs."""
     return Settings(data=str(path / "data"), shipped=str(path / "shipped"))
+
+
+def build_ranking(headers, board, cases: pd.DataFrame) -> pd.DataFrame:
+    """The ranking of runs by a frame of `case_points.case_scores`, by the board's first order."""
+    points = {
+        key: case_points.build_point_table(cases[cases["benchmark"] == key])
+        for key in (board.columns if len(cases) else ())
+    }
+    points = points or dict.fromkeys(board.columns, case_points._NOTHING)
+    return ranking.build_ranking_frame(boards.list_board_rows(headers, board), board, points)

@@ -8,10 +8,12 @@ import pytest
 
 from evalcore.scoring.ranks import rank_board
 from evalcore.store import case_tables
+from evalcore.store.case_index import CaseIndex
 from evalcore.store.case_tables import PointTable
 from evalcore.store.run_folder import RunFolder, list_run_folders
+from evalcore.store.stored_cases import read_case_points, write_case_points
 from evalcore.views import boards, case_points, ranking, stored_boards
-from tests.support.boards import settings_in
+from tests.support.boards import build_ranking, settings_in
 from tests.support.many_runs import make_store
 
 KEYS = ["metric", "id"]
@@ -81,7 +83,7 @@ def test_a_ranking_from_kept_points_equals_one_from_the_frame_of_cases(settings,
     cases = case_points.case_scores(list_run_folders(settings.run_roots))
     stored_boards.board_ranking(settings, board)
     board_ranking = stored_boards.board_ranking(settings, board)
-    pd.testing.assert_frame_equal(board_ranking, ranking.build_ranking(headers, board, cases))
+    pd.testing.assert_frame_equal(board_ranking, build_ranking(headers, board, cases))
 
 
 def test_kept_points_are_read_from_one_file_a_column(settings, board, monkeypatch):
@@ -93,6 +95,29 @@ def test_kept_points_are_read_from_one_file_a_column(settings, board, monkeypatc
     assert (frame["status"] == "ranked").sum() > 50
     files = list((settings.data_dir / case_points.FOLDER).iterdir())
     assert len(files) == len(board.columns)
+
+
+def test_points_that_a_worker_keeps_are_those_of_its_journals(settings, monkeypatch):
+    folder = next(item for item in list_run_folders(settings.run_roots) if item.read_summary())
+    expected, spec = case_points.case_scores([folder]), folder.read_spec()
+    with CaseIndex.load(folder, folder.read_summary().scoring, spec.epochs) as index:
+        write_case_points(index, spec)
+    with monkeypatch.context() as patch:
+        patch.setattr(case_tables, "query_samples", lambda *_: pytest.fail("read the cases again"))
+        kept = case_points.case_scores([folder])
+    order = ["run", "benchmark", *KEYS]
+    sort = [frame.sort_values(order, ignore_index=True) for frame in (kept, expected)]
+    pd.testing.assert_frame_equal(*sort, check_dtype=False)
+    assert len(expected) > 5
+    [path] = folder.path.glob("points.*")
+    content = path.read_bytes()
+    for damage in (b"", content[:-9], b'["", {"a": [["m", "1", "x", 1]]}]'):
+        path.write_bytes(damage)
+        assert read_case_points(folder) is None
+    path.write_bytes(content)
+    (folder.path / "generations" / "w2.jsonl").touch()
+    assert read_case_points(folder) is None
+    (folder.path / "generations" / "w2.jsonl").unlink()
 
 
 def test_a_changed_folder_is_read_again_and_only_that(settings, board, monkeypatch):

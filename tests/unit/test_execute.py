@@ -20,6 +20,7 @@ from evalcore.runner.plan import create_folder, plan_run
 from evalcore.runner.run_request import RunRequest
 from evalcore.runner.worker import work_on_run
 from evalcore.store.run_folder import RunFolder
+from evalcore.store.stored_cases import read_case_points
 from evalcore.targets import registry
 from evalcore.targets.base import TargetInfo
 from tests.support.cases import syntax_cases
@@ -203,12 +204,15 @@ def test_an_answer_of_no_use_is_the_models_own(
 
 
 def test_epochs_repeat_every_sample_and_are_averaged(run: Callable) -> None:
-    _, go = run(epochs=2, count=3)
+    folder, go = run(epochs=2, count=3)
     target = Fake(lambda n: Completion(text=NO if n <= 3 else ""))
     score = go(target).benchmarks[KEY]
     assert len(target.requests) == 6
     assert score.score == 50.0
     assert score.outcomes == {"passed": 3, "failed": 3}
+    points = read_case_points(folder)
+    assert points is not None
+    assert [row[3] for row in points[KEY]] == [0.5] * 3
 
 
 def test_the_cache_answers_a_second_run_but_not_another_seed(run: Callable) -> None:

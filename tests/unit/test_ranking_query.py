@@ -8,7 +8,7 @@ import pytest
 
 from evalcore.store.run_folder import list_run_folders
 from evalcore.views import board_table, boards, case_points, ranking, stored_boards
-from tests.support.boards import BENCHMARK, Plan, make_run, settings_in
+from tests.support.boards import BENCHMARK, Plan, build_ranking, make_run, settings_in
 from tests.support.headers import header, score, two_benchmarks
 
 __all__ = ["two_benchmarks"]  # a fixture
@@ -129,7 +129,7 @@ def test_metric_columns_hold_scores_and_none_without_cases(settings):
     assert 0 <= part <= 100
     headers = [header("openai:a", 1, **{BENCHMARK: score(metrics={})})]
     board = boards.list_boards(headers, "sql")[0]
-    empty = ranking.build_ranking(headers, board, pd.DataFrame(columns=["run"]))
+    empty = build_ranking(headers, board, pd.DataFrame(columns=["run"]))
     assert empty[f"{BENCHMARK}/execution_accuracy"].isna().all()
 
 
@@ -154,7 +154,7 @@ def test_a_suite_is_ranked_by_its_mean_and_a_missing_benchmark_is_a_dash():
         ]
     )
     assert ranking.list_board_orders(board) == [ranking.SUITE, BENCHMARK, "other"]
-    frame = ranking.build_ranking(headers, board, cases)
+    frame = build_ranking(headers, board, cases)
     assert list(frame["status"]) == ["ranked", "not_run"]
     assert frame["score"].iloc[0] == pytest.approx(60.0)
     assert frame["low"].iloc[0] == pytest.approx(60.0 - (25 + 16) ** 0.5 / 2)
@@ -168,7 +168,7 @@ def test_costs_are_unknown_where_a_run_did_more_than_the_board_shows():
     more = {BENCHMARK: score(), "elsewhere": score("e")}
     headers = [header("openai:a", 1, run="a", **more)]
     board = boards.list_boards(headers, "sql")[0]
-    frame = ranking.build_ranking(headers, board, pd.DataFrame(columns=["run"]))
+    frame = build_ranking(headers, board, pd.DataFrame(columns=["run"]))
     assert frame["cost"].isna().all()
 
 
@@ -220,5 +220,5 @@ def test_a_benchmark_whose_cases_all_weigh_nothing_breaks_no_ranking(settings):
     headers = stored_boards.load_run_headers(settings)
     board = boards.list_boards(headers, "sql")[0]
     cases = case_points.case_scores(list_run_folders(settings.run_roots)).assign(weight=0.0)
-    frame = ranking.build_ranking(headers, board, cases)
+    frame = build_ranking(headers, board, cases)
     assert list(frame["rank"]) == [1, 1]
