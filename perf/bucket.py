@@ -31,6 +31,8 @@ from evalcore.settings import Settings
 from evalcore.store.run_folder import RunFolder, find_run
 from tests.support.bundles import finished
 
+#: gcsfs would ask the kind of a bucket by gRPC, which no emulator speaks, for a minute each time.
+os.environ["GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT"] = "false"
 OTHERS = 1_100
 KEY = "loopback-secret-0123456789"
 
