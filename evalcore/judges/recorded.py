@@ -74,13 +74,13 @@ def select_accepted_ids(lists: Sequence[Sequence[str]]) -> list[str]:
 
 def says_yes(reply: Any) -> bool:
     """The vote in a reply: its `answer` where it is an object, else all of it, holds "yes"."""
-    parsed = _parse_reply_json(reply)
+    parsed = parse_published_reply(reply)
     return "yes" in str(parsed.get("answer", "") if isinstance(parsed, dict) else parsed).lower()
 
 
 def parse_named_rules(reply: Any) -> tuple[str, ...]:
     """The `matched_rule_ids` of a reply; none where it is no object."""
-    parsed = _parse_reply_json(reply)
+    parsed = parse_published_reply(reply)
     ids = parsed.get("matched_rule_ids") if isinstance(parsed, dict) else None
     return tuple(map(str, ids if isinstance(ids, list) else [ids])) if ids else ()
 
@@ -98,7 +98,7 @@ def _group_by_run(ballots: Iterable[Ballot]) -> dict[str, list[Ballot]]:
     return runs
 
 
-def _parse_reply_json(reply: Any) -> Any:
+def parse_published_reply(reply: Any) -> Any:
     """JSON after the lines of a code fence are dropped, else the text; no text is as it is."""
     if not isinstance(reply, str):
         return reply

@@ -12,7 +12,7 @@ from typing import Any
 
 from evalcore.i18n import DEFAULT, lookup_text
 from evalcore.plain_text import NOT_RUN, align_columns, to_single_line
-from evalcore.records import Message, Record, Section, ToolCall, to_json, to_plain
+from evalcore.records import Message, Record, Section, to_json, to_plain
 from evalcore.views.cases import CallPair, CaseView, pair_calls
 
 NULL = "NULL"
@@ -125,12 +125,8 @@ def _format_message(message: Message) -> str:
     lines = [f"[{message.role}{name}]"]
     lines += [f"(reasoning) {message.reasoning}"] if message.reasoning else []
     lines += [message.content] if message.content else []
-    lines += ["-> " + _format_call(call) for call in message.tool_calls]
+    lines += [f"-> {call.name}({call.arguments})" for call in message.tool_calls]
     return "\n".join(lines)
-
-
-def _format_call(call: ToolCall) -> str:
-    return f"{call.name}({call.arguments})"
 
 
 def build_section_block(section: Section) -> TextBlock:

@@ -58,11 +58,6 @@ def list_dataset_entries(settings: Settings) -> list[DatasetEntry]:
     )
 
 
-def find_dataset_entry(settings: Settings, key: str) -> DatasetEntry | None:
-    """One data set, None where there is none of that key."""
-    return next((entry for entry in list_dataset_entries(settings) if entry.key == key), None)
-
-
 def list_added_datasets(settings: Settings, benchmark: str) -> list[DatasetEntry]:
     """The fetched and own sets that a run of a benchmark can take instead of the bundled one."""
     entries = [entry for entry in list_dataset_entries(settings) if entry.benchmark == benchmark]

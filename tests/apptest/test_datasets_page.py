@@ -251,7 +251,7 @@ def test_a_confirmation_is_shown_with_its_engines_or_its_problems(store):
 
 def test_a_broken_own_set_is_shown_and_can_be_deleted(store):
     keep(store)
-    dataset_entry = datasets.find_dataset_entry(store, f"own:{KEY}:mine")
+    dataset_entry = {e.key: e for e in datasets.list_dataset_entries(store)}[f"own:{KEY}:mine"]
     (dataset_entry.folder / f"{PART}.jsonl").write_text("{torn\n")
     app = open_page("datasets", set=dataset_entry.key)
     assert "cannot be read" in app.error[0].value

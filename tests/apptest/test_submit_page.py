@@ -12,6 +12,7 @@ from evalcore.records import utc_now
 from evalcore.runner import jobs
 from evalcore.runner.jobs import data_client
 from tests.support.bundles import bundled, finished
+from tests.support.job_waits import wait_for_job
 from tests.support.pages import open_page, store, table, words
 
 pytestmark = pytest.mark.slow
@@ -44,7 +45,7 @@ def hand_in(app, name, content):
 
 def ended(store):
     (job,) = jobs.list_jobs(store, "import")
-    assert jobs.wait_for_job(store, "import", job.name, 60).state != "running"
+    assert wait_for_job(store, "import", job.name, 60).state != "running"
 
 
 @pytest.mark.sampled(2)

@@ -17,6 +17,7 @@ from evalcore.runner.jobs import data_client
 from evalcore.runner.jobs.data_client import DatasetLocation
 from evalcore.settings import ROOT, Settings
 from evalcore.views import datasets
+from tests.support.job_waits import wait_for_job
 
 SECONDS = 60.0
 KEY = "sql_understanding"
@@ -39,7 +40,7 @@ def small(tmp_path, expected="1"):
 
 def test_answers_are_confirmed_on_a_real_engine(settings, tmp_path):
     data_client.start_confirm("own:x", small(tmp_path), OPERATOR, settings)
-    job = jobs.wait_for_job(settings, "confirm", "own.x", SECONDS)
+    job = wait_for_job(settings, "confirm", "own.x", SECONDS)
     assert (job.state, job.error, job.done, job.total) == ("done", "", 1, 1)
     assert job.result["problems"] == 0
     assert list(job.result["engines"]) == ["sqlite"]
@@ -48,7 +49,7 @@ def test_answers_are_confirmed_on_a_real_engine(settings, tmp_path):
 
 def test_a_wrong_answer_is_found(settings, tmp_path):
     data_client.start_confirm("own:x", small(tmp_path, "2"), OPERATOR, settings)
-    job = jobs.wait_for_job(settings, "confirm", "own.x", SECONDS)
+    job = wait_for_job(settings, "confirm", "own.x", SECONDS)
     [finding] = job.result["findings"]
     assert finding["sample"] == "execution_accuracy/a"
     assert "the engine gives" in finding["problem"]
@@ -58,7 +59,7 @@ def test_a_set_that_is_gone_fails_with_the_reason(settings, tmp_path):
     data_client.start_confirm(
         "own:x", DatasetLocation(KEY, str(tmp_path / "gone")), OPERATOR, settings
     )
-    job = jobs.wait_for_job(settings, "confirm", "own.x", SECONDS)
+    job = wait_for_job(settings, "confirm", "own.x", SECONDS)
     assert job.state == "failed"
     assert "no such file or folder" in job.error
 
@@ -74,7 +75,7 @@ def test_one_at_a_time_and_it_can_be_cancelled(settings):
     while not jobs.find_job(settings, "confirm", "bundled:dc").pid and time.monotonic() < until:
         time.sleep(0.05)
     jobs.cancel_job(settings, "confirm", "bundled:dc", OPERATOR)
-    job = jobs.wait_for_job(settings, "confirm", "bundled.dc", SECONDS)
+    job = wait_for_job(settings, "confirm", "bundled.dc", SECONDS)
     assert job.state == "cancelled"
     with pytest.raises(UsageError, match="is not being worked on"):
         jobs.cancel_job(settings, "confirm", "bundled:dc", OPERATOR)
@@ -108,7 +109,7 @@ def test_without_network_the_reason_is_told_and_no_key(settings, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     key = "hf_" + "x" * 30
     data_client.start_fetch("gaia-validation", {"HF_TOKEN": key}, OPERATOR, settings)
-    job = jobs.wait_for_job(settings, "fetch", "gaia-validation", SECONDS)
+    job = wait_for_job(settings, "fetch", "gaia-validation", SECONDS)
     assert job.state == "failed"
     assert "disables the network" in job.error
     text = b"".join(path.read_bytes() for path in settings.data_dir.rglob("*") if path.is_file())

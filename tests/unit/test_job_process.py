@@ -22,6 +22,7 @@ from evalcore.runner import jobs
 from evalcore.runner.jobs import TASKS, TaskContext, TaskInput
 from evalcore.runner.jobs import __main__ as process
 from evalcore.settings import ROOT, Settings
+from tests.support.job_waits import wait_for_job
 
 SECONDS = 20.0
 
@@ -210,7 +211,7 @@ def test_a_process_that_ends_before_its_first_line_is_known_at_once(settings, mo
     settings = msgspec.structs.replace(settings, access="open")
     monkeypatch.setattr(sys, "executable", "/bin/false")
     jobs.start_job(settings, "import", "gone", {}, OPERATOR)
-    assert jobs.wait_for_job(settings, "import", "gone", SECONDS).state == "interrupted"
+    assert wait_for_job(settings, "import", "gone", SECONDS).state == "interrupted"
 
 
 def test_a_job_is_started_by_one_alone(settings, monkeypatch):

@@ -44,7 +44,7 @@ def test_a_kept_set_is_listed_read_and_run(settings):
     result, card = keep(settings, "a", "b")
     assert result.ok
     assert (card.samples, card.who, card.file) == (2, "me", "mine.jsonl")
-    dataset_entry = datasets.find_dataset_entry(settings, f"own:{KEY}:mine")
+    dataset_entry = {e.key: e for e in datasets.list_dataset_entries(settings)}[f"own:{KEY}:mine"]
     assert (dataset_entry.dataset, dataset_entry.origin, dataset_entry.card.note) == (
         "mine",
         "own",
@@ -171,7 +171,7 @@ def test_gated_text_is_shown_to_nobody_but_whom_the_setting_lets(settings):
     }
     upload = Upload("gaia", "q.jsonl", f"{json.dumps(question)}\n".encode())
     _, card = data_client.save_upload(upload, OwnCard("gaia", "held"), OPERATOR, settings)
-    dataset_entry = datasets.find_dataset_entry(settings, "own:gaia:held")
+    dataset_entry = {e.key: e for e in datasets.list_dataset_entries(settings)}["own:gaia:held"]
     data_client.ensure_indexes(
         [DatasetLocation(dataset_entry.benchmark, dataset_entry.path)], settings
     )

@@ -17,6 +17,7 @@ from evalcore.runner.jobs import Job, pair_checks
 from evalcore.runner.jobs.pair_checks import Pair, read_pairs
 from evalcore.settings import Settings
 from tests.support.boards import settings_in
+from tests.support.job_waits import wait_for_job
 
 SCHEMA = "CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER)"
 SAME = Pair("same", "sqlite", SCHEMA, "SELECT n FROM t WHERE n > 1", "SELECT n FROM t WHERE 1 < n")
@@ -34,7 +35,7 @@ def to_lines(*pairs: Pair) -> bytes:
 
 
 def wait(name: str, settings: Settings) -> Job:
-    job = jobs.wait_for_job(settings, "equivalent", name, 120)
+    job = wait_for_job(settings, "equivalent", name, 120)
     assert job is not None
     return job
 

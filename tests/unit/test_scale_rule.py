@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from evalcore.benchmarks.sql_understanding import answers
-from evalcore.benchmarks.sql_understanding.answers import (
-    UndefinedComparison,
-    parse_published_answer,
-    passes_published_rule,
-)
+from evalcore.benchmarks.sql_understanding.answers import UndefinedComparison, passes_published_rule
+from evalcore.judges.recorded import parse_published_reply
 
 EQUAL = [
     ({"a": 1}, {"a": 1}),
@@ -70,9 +66,9 @@ def test_identification_compares_both_fields_exactly() -> None:
     ],
 )
 def test_parsing_as_published(text: str, value: object) -> None:
-    assert parse_published_answer(text) == value
+    assert parse_published_reply(text) == value
 
 
 def test_deep_nesting_is_text_not_a_crash() -> None:
     text = "[" * 100_000
-    assert answers.parse_published_answer(text) == text
+    assert parse_published_reply(text) == text

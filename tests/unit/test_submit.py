@@ -16,6 +16,7 @@ from evalcore.runner.jobs import data_client
 from evalcore.settings import Settings
 from evalcore.store.index import load_headers
 from tests.support.bundles import bundled, changed, edit, edit_lines, finished, pack
+from tests.support.job_waits import wait_for_job
 from tests.support.log_fixtures import FIXTURES
 
 pytestmark = pytest.mark.slow
@@ -39,7 +40,7 @@ def store(tmp_path: Path) -> Settings:
 
 
 def ended(name: str, store: Settings) -> jobs.Job:
-    job = jobs.wait_for_job(store, "import", name, SECONDS)
+    job = wait_for_job(store, "import", name, SECONDS)
     assert job is not None
     return job
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -186,29 +184,9 @@ _READERS: dict[str, Callable[[Sample, dict[str, Any]], ComparisonResult]] = {
 # numbers compare as decimals and a text that reads as a number is one (also "1_000"), there is no
 # tolerance. A boolean beside something unequal made the published evaluator drop the case.
 
-_FENCE_EDGE = re.compile(r"^```(?:json)?\s*|```$", re.IGNORECASE | re.MULTILINE)
-
 
 class UndefinedComparison(Exception):
     """The published evaluator raised on this comparison and dropped the case."""
-
-
-def parse_published_answer(text: str) -> Any:
-    """An answer as the published agent read it: JSON where it parses, else the bare text."""
-    cleaned = "\n".join(
-        line for line in map(_strip_fence_line, text.splitlines()) if line is not None
-    )
-    try:
-        return json.loads(_FENCE_EDGE.sub("", cleaned.strip()))
-    except (ValueError, RecursionError):
-        return cleaned
-
-
-def _strip_fence_line(line: str) -> str | None:
-    """A line that opens or closes a fence goes, unless an object starts on it."""
-    if not line.startswith("```"):
-        return line
-    return line[3:] if line[3:].strip().startswith("{") else None
 
 
 def passes_published_rule(answer: Any, expected: Any) -> bool:

@@ -18,6 +18,7 @@ from evalcore.benchmarks.sql_understanding import answers
 from evalcore.benchmarks.sql_understanding.card import CARD
 from evalcore.benchmarks.sql_understanding.extraction import Extraction, extract_json_answer
 from evalcore.i18n import Note
+from evalcore.judges.recorded import parse_published_reply
 from evalcore.records import Completion, Episode, EvidenceKind, Message, Sample, Section, Verdict
 from evalcore.sqlkit.dialects import TITLES
 from evalcore.sqlkit.result_tables import to_json_cell
@@ -342,7 +343,7 @@ class SqlUnderstanding(Benchmark):
 
     def _score_published(self, sample: Sample, episode: Episode) -> Verdict:
         """The published rule on the answer as the published agent would have parsed it."""
-        answer = answers.parse_published_answer(episode.answer)
+        answer = parse_published_reply(episode.answer)
         extraction = Extraction(kind="none")
         if isinstance(answer, dict):
             extraction = Extraction(kind="strict", value=answer)

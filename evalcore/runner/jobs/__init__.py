@@ -383,16 +383,6 @@ def _require_right(settings: Settings, kind: JobKind, visitor: Visitor) -> None:
         policy.require_access(settings, visitor, right)
 
 
-def wait_for_job(settings: Settings, kind: JobKind, name: str, seconds: float) -> Job | None:
-    """The job once it has ended, or as it stands when the time is up."""
-    deadline = time.monotonic() + seconds
-    while (job := find_job(settings, kind, name)) and job.state == "running":
-        if time.monotonic() > deadline:
-            break
-        time.sleep(0.05)
-    return job
-
-
 def write_job_status(folder: Path, job: Job) -> None:
     """Replace the status as a whole."""
     fresh = folder / f".{STATUS_FILE}.{os.getpid()}"

@@ -148,7 +148,7 @@ def _read_index_key(text: str, dialect: str) -> IndexKey:
         descending = (match[3] or "").upper() == "DESC"
         name = _parse_identifier(match[1], dialect)
         sql = f"{name}({match[2]})" + " DESC" * descending
-        return IndexKey(sql, _strip_quotes(name), int(match[2]), descending)
+        return IndexKey(sql, name.strip('`"'), int(match[2]), descending)
     ordered = _parse_ordered(text, dialect)
     node = ordered.this
     inner = node.this if isinstance(node, exp.Opclass) else node
@@ -216,10 +216,6 @@ def _respell_tokens(text: str, dialect: str) -> str:
         parts.append(f" {word}" if parts and token.start > end else word)
         end = token.end + 1
     return "".join(parts)
-
-
-def _strip_quotes(name: str) -> str:
-    return name.strip('`"')
 
 
 # Finding index advice in what a model really wrote.

@@ -32,7 +32,7 @@ from evalcore.targets.endpoint.dialect import (
 from evalcore.targets.endpoint.native import (
     cap_limit,
     check_answer_size,
-    describe_parameters,
+    describe_function,
     drop_unset,
     fail_by_code,
     merge_turns,
@@ -41,7 +41,6 @@ from evalcore.targets.endpoint.native import (
     refuse_odd_parts,
     split_data_address,
     split_system_turns,
-    unwrap_tool,
     write_arguments,
 )
 from evalcore.targets.endpoint.stream import decode_event
@@ -127,7 +126,7 @@ class AnthropicDialect:
             "messages": [{"role": role, "content": blocks} for role, blocks in merged],
         }
         if request.tools:
-            body["tools"] = [_build_tool(tool) for tool in request.tools]
+            body["tools"] = [describe_function(tool, "input_schema") for tool in request.tools]
         if self._platform == "anthropic":
             return WireRequest("/messages", body, {"anthropic-version": VERSION})
         body["anthropic_version"] = _PLATFORM_VERSIONS[self._platform]
@@ -210,16 +209,6 @@ def _build_image(image: str) -> dict[str, Any]:
         return {"type": "image", "source": {"type": "url", "url": image}}
     source = {"type": "base64", "media_type": data[0], "data": data[1]}
     return {"type": "image", "source": source}
-
-
-def _build_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
-    function = unwrap_tool(tool)
-    described = {"description": function["description"]} if function.get("description") else {}
-    return {
-        "name": function.get("name"),
-        **described,
-        "input_schema": describe_parameters(function),
-    }
 
 
 @refuse_odd_parts

@@ -29,7 +29,7 @@ from evalcore.targets.endpoint.dialect import (
 from evalcore.targets.endpoint.native import (
     cap_limit,
     check_answer_size,
-    describe_parameters,
+    describe_function,
     drop_unset,
     merge_turns,
     read_arguments,
@@ -37,7 +37,6 @@ from evalcore.targets.endpoint.native import (
     refuse_odd_parts,
     split_data_address,
     split_system_turns,
-    unwrap_tool,
     write_arguments,
 )
 from evalcore.targets.endpoint.stream import decode_event
@@ -121,7 +120,7 @@ class GeminiDialect:
         if system:
             body["systemInstruction"] = {"parts": [{"text": system}]}
         if request.tools:
-            declared = [_build_tool(tool) for tool in request.tools]
+            declared = [describe_function(tool, "parametersJsonSchema") for tool in request.tools]
             body["tools"] = [{"functionDeclarations": declared}]
         model = quote(str(parameters["model"]).removeprefix("models/"), safe="")
         verb = "streamGenerateContent?alt=sse" if capabilities.stream else "generateContent"
@@ -189,16 +188,6 @@ def _build_parts(message: Message) -> list[dict[str, Any]]:
         called = {"name": call.name, "args": read_arguments(call)}
         parts.append({"functionCall": _with_id(called, call.id)})
     return parts
-
-
-def _build_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
-    function = unwrap_tool(tool)
-    described = {"description": function["description"]} if function.get("description") else {}
-    return {
-        "name": function.get("name"),
-        **described,
-        "parametersJsonSchema": describe_parameters(function),
-    }
 
 
 @refuse_odd_parts

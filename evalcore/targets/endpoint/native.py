@@ -57,6 +57,13 @@ def describe_parameters(function: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": {}, **(function.get("parameters") or {})}
 
 
+def describe_function(tool: Mapping[str, Any], schema: str) -> dict[str, Any]:
+    """A function with its parameters under the name `schema`; without a description it has none."""
+    function = unwrap_tool(tool)
+    described = {"description": function["description"]} if function.get("description") else {}
+    return {"name": function.get("name"), **described, schema: describe_parameters(function)}
+
+
 def split_data_address(image: str) -> tuple[str, str] | None:
     """Media type and base64 of a data address; None for any other address."""
     head, comma, data = image.partition(",")

@@ -31,7 +31,7 @@ from evalcore.targets.endpoint.dialect import (
 from evalcore.targets.endpoint.native import (
     cap_limit,
     check_answer_size,
-    describe_parameters,
+    describe_function,
     drop_unset,
     fail_by_code,
     refuse_odd_events,
@@ -149,15 +149,8 @@ def _build_call(call: ToolCall) -> dict[str, Any]:
 
 def _build_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
     """A tool as chat completions mean it: here a schema would be strict unless it says no."""
-    function = unwrap_tool(tool)
-    described = {"description": function["description"]} if function.get("description") else {}
-    return {
-        "type": "function",
-        "name": function.get("name"),
-        **described,
-        "parameters": describe_parameters(function),
-        "strict": bool(function.get("strict", False)),
-    }
+    is_strict = bool(unwrap_tool(tool).get("strict", False))
+    return {"type": "function", **describe_function(tool, "parameters"), "strict": is_strict}
 
 
 @refuse_odd_parts
