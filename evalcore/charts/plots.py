@@ -415,21 +415,22 @@ def build_trend_chart(
     rows = rows.assign(when=rows["date"].dt.strftime(minute))
     axis = alt.Axis(format=day, tickCount=6)
     x = alt.X("date:T", title=None, axis=axis, scale=alt.Scale(type="utc"))
-    scale = alt.Scale(domain=_compute_score_domain(rows))
+    scale = alt.Scale(domain=_compute_score_domain(rows), zero=False)
     y = alt.Y("score:Q", title=labels["score"], scale=scale)
     several = rows["series"].nunique() > 1
     legend = alt.Legend(orient="bottom", columns=_ACROSS, labelLimit=150) if several else None
     colour = alt.Color("series:N", title=None, legend=legend)
-    height, order = 240, None
-    if colours is not None:
+    shape, height = alt.Shape("series:N", title=None, legend=legend), 240
+    if colours is not None:  # of one domain, so that one legend shows both
         order = list(colours)
         colour = colour.scale(domain=order, range=list(colours.values()))
+        shape = shape.scale(domain=order)
         height += _ROW * math.ceil(len(order) / _ACROSS)
     base = alt.Chart(rows).encode(x=x, color=colour)
     spans = alt.Chart(rows.dropna(subset=["low", "high"])).mark_rule(strokeWidth=2, opacity=0.5)
     points = base.mark_point(filled=True, size=60, opacity=1).encode(
         y=y,
-        shape=alt.Shape("series:N", title=None, legend=legend, sort=order),
+        shape=shape,
         tooltip=[
             alt.Tooltip("series:N", title=labels["series"]),
             alt.Tooltip("score:Q", title=labels["score"], format=".1f"),
@@ -438,7 +439,7 @@ def build_trend_chart(
         ],
     )
     return layer_charts(
-        spans.encode(x=x, color=colour, y="low:Q", y2="high:Q"),
+        spans.encode(x=x, color=colour, y=alt.Y("low:Q", scale=scale), y2="high:Q"),
         base.mark_line(strokeWidth=1.5, interpolate="linear").encode(y=y),
         points,
         height=height,

@@ -230,3 +230,13 @@ def test_a_chart_has_no_layer_without_marks():
     spec, _ = layers(plots.build_score_bars(claims, LABELS))
     assert not of_mark(spec, "rule")
     assert all(rows_of(spec, layer) for layer in spec["layer"])
+
+
+def test_a_trend_has_one_legend_and_begins_near_its_scores():
+    rows = frame(date=pd.to_datetime(["2026-10-01"] * 3, utc=True), series=["x", "y", "z"])
+    colours = dict.fromkeys(["z", "y", "x"], "#111111")
+    spec, _ = layers(plots.build_trend_chart(rows.assign(run_id="r"), LABELS, colours))
+    (points,), (spans,) = of_mark(spec, "point"), of_mark(spec, "rule")
+    assert points["encoding"]["shape"]["scale"]["domain"] == ["z", "y", "x"]
+    assert points["encoding"]["color"]["scale"]["domain"] == ["z", "y", "x"]
+    assert spans["encoding"]["y"]["scale"] == points["encoding"]["y"]["scale"]
