@@ -222,6 +222,12 @@ def find_dataset(name: str, card: BenchmarkCard, settings: Settings) -> Path:
     raise UsageError(f"no dataset {name!r}: neither a path nor one of: {names}")
 
 
+def _name_dataset(name: str, path: Path, settings: Settings, benchmark: str) -> str:
+    """How boards name a data set: one that was added here by its name, though it came by a path."""
+    added = datasets.list_dataset_paths(settings, benchmark, path.name)
+    return path.name if path.resolve() in [each.resolve() for each in added] else name
+
+
 def build_command(request: RunRequest) -> str:
     """The command line that repeats the run, quoted for a shell."""
     words = ["evalcore", "run", "--target", request.target]
@@ -300,7 +306,7 @@ def _plan_benchmark(
     spec = BenchmarkSpec(
         key=key,
         suite=card.suite,
-        dataset=data_path or request.dataset or card.dataset,
+        dataset=_name_dataset(data_path or request.dataset, path, settings, key) or card.dataset,
         dataset_hash=data if full else dataset_hash(samples),
         options=benchmark.options | template,
         weights=benchmark.compute_point_weights(samples, weights),

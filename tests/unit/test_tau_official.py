@@ -180,6 +180,7 @@ def test_the_hash_of_the_texts_is_part_of_the_column(tmp_path, fetched):
     board, official = plan(), plan(protocol="official")
     assert official.column != board.column
     assert len(official.options["official_texts"]) == 12
+    assert official.dataset == "tau-v1"  # named as boards know it, though it came by its path
     assert plan(protocol="official", official_texts=official.options["official_texts"]) == official
     texts = fetched / TEXTS_FILE
     texts.write_text(texts.read_text().replace("Be kind", "Be brief").replace("Think", "Muse"))
