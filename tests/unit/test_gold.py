@@ -22,50 +22,27 @@ from evalcore.runner.run_request import RunRequest
 from evalcore.settings import Settings
 from evalcore.store import datasets
 from evalcore.store.headers import create_comparison_sides, format_comparison_note
+from tests.support.gold_cases import (
+    BROKEN,
+    CONTRADICTED,
+    KEY,
+    PART,
+    RIGHT,
+    UNCONFIRMED,
+    without_mysql,
+    write_cases,
+)
+
+__all__ = ["without_mysql"]
 
 pytestmark = pytest.mark.slow
 
-KEY, PART = "sql_understanding", "execution_accuracy"
-RIGHT: dict[str, Any] = {
-    "case_id": "right",
-    "difficulty_level": "1",
-    "dialect": "sqlite",
-    "sql": "SELECT 1 AS a",
-    "expected": {"result_type": "select", "columns": ["a"], "rows": [[1]]},
-}
-CONTRADICTED = RIGHT | {
-    "case_id": "wrong",
-    "expected": {"result_type": "select", "columns": ["a"], "rows": [[2]]},
-}
-BROKEN = RIGHT | {"case_id": "broken", "sql": "SELECT a FROM nowhere"}
-UNCONFIRMED = RIGHT | {"case_id": "open", "dialect": "mysql"}
 REFUSED = [(CONTRADICTED, "the engine gives"), (BROKEN, "no such table: nowhere")]
 
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     return Settings(data=str(tmp_path / "data"), shipped=str(tmp_path / "none"))
-
-
-@pytest.fixture
-def without_mysql(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No process that is started finds MariaDB."""
-    folder = tmp_path / "site"
-    folder.mkdir()
-    (folder / "sitecustomize.py").write_text(
-        "import shutil\n"
-        "which = shutil.which\n"
-        "shutil.which = lambda name, *a, **k: None if 'maria' in name else which(name, *a, **k)\n"
-    )
-    monkeypatch.setenv("PYTHONPATH", str(folder))
-    monkeypatch.delenv("EVALBOARD_MYSQL_DSN", raising=False)
-
-
-def write(folder: Path, *rows: dict[str, Any], part: str = PART) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{part}.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
 
 
 def command(verb: str, file: Path, settings: Settings) -> list[str]:
@@ -111,7 +88,7 @@ def test_every_command_refuses_it(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    file = write(tmp_path / "own", RIGHT, row)
+    file = write_cases(tmp_path / "own", RIGHT, row)
     assert main(command(verb, file, settings)) == 2
     shown = "".join(capsys.readouterr())
     assert "line 2" in shown
@@ -130,7 +107,7 @@ def test_every_command_refuses_it(
 def test_every_command_takes_what_nothing_here_runs_and_says_so(
     verb: str, settings: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = write(tmp_path / "own", RIGHT, UNCONFIRMED)
+    file = write_cases(tmp_path / "own", RIGHT, UNCONFIRMED)
     main(command(verb, file, settings))
     shown = "".join(capsys.readouterr())
     assert "not confirmed" in shown
@@ -153,7 +130,7 @@ def test_what_a_page_keeps_or_starts_is_refused(
     assert (error.line, error.field) == (4, "expected")
     assert words in error.problem
     assert list((settings.data_dir / "datasets" / "own").glob("*")) == []
-    path = write(tmp_path / "own", row)
+    path = write_cases(tmp_path / "own", row)
     request = RunRequest(target="control:null", benchmarks=(KEY,), dataset=str(path))
     with pytest.raises(UsageError, match=r"line 1, field expected: .*; fix it, or .*mode=scale"):
         jobs.call_task("make_plan", {"request": request}, settings, str, visitor=OPERATOR)
@@ -164,7 +141,7 @@ def test_what_a_page_keeps_or_starts_is_refused(
 def test_what_a_page_starts_unconfirmed_says_so_in_its_note(
     settings: Settings, tmp_path: Path
 ) -> None:
-    path = write(tmp_path / "own", RIGHT, UNCONFIRMED)
+    path = write_cases(tmp_path / "own", RIGHT, UNCONFIRMED)
     request = RunRequest(target="control:null", benchmarks=(KEY,), dataset=str(path), note="mine")
     run_id = jobs.call_task("make_plan", {"request": request}, settings, str, visitor=OPERATOR)
     spec = json.loads((settings.runs_dir / run_id / "spec.json").read_text())
@@ -174,7 +151,7 @@ def test_what_a_page_starts_unconfirmed_says_so_in_its_note(
 @pytest.mark.usefixtures("without_mysql")
 def test_the_note_of_a_pair_stays_what_machines_read(settings: Settings, tmp_path: Path) -> None:
     path, note = (
-        write(tmp_path / "own", UNCONFIRMED),
+        write_cases(tmp_path / "own", UNCONFIRMED),
         format_comparison_note(create_comparison_sides()[0]),
     )
     request = RunRequest(target="control:null", benchmarks=(KEY,), dataset=str(path), note=note)
@@ -185,7 +162,7 @@ def test_the_note_of_a_pair_stays_what_machines_read(settings: Settings, tmp_pat
 def test_what_was_confirmed_is_not_run_again(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = write(tmp_path / "own", RIGHT)
+    path = write_cases(tmp_path / "own", RIGHT)
     request = RunRequest(target="control:null", benchmarks=(KEY,), dataset=str(path))
     made = plan_run(request, settings)
     asked: list[DatasetLocation] = []
@@ -199,20 +176,20 @@ def test_what_was_confirmed_is_not_run_again(
     for _ in range(2):
         assert gold.require_gold(made.gold, made.samples, settings) == []
     assert len(asked) == 1
-    write(tmp_path / "own", RIGHT | {"counterexamples": [RIGHT["expected"]]})
+    write_cases(tmp_path / "own", RIGHT | {"counterexamples": [RIGHT["expected"]]})
     made = plan_run(request, settings)  # the hash of its samples is the same
     with pytest.raises(UsageError, match="field counterexamples"):
         gold.require_gold(made.gold, made.samples, settings)
     for note in (settings.data_dir / "gold").iterdir():
         note.write_text("{torn")
-    write(tmp_path / "own", RIGHT)
+    write_cases(tmp_path / "own", RIGHT)
     made = plan_run(request, settings)
     assert gold.require_gold(made.gold, made.samples, settings) == []
     assert len(asked) == 3
 
 
 def test_only_the_cases_of_the_run_are_run(settings: Settings, tmp_path: Path) -> None:
-    path = write(tmp_path / "own", CONTRADICTED, RIGHT)
+    path = write_cases(tmp_path / "own", CONTRADICTED, RIGHT)
     request = RunRequest(
         target="control:null", benchmarks=(KEY,), dataset=str(path), max_samples=1, seed=0
     )
@@ -229,7 +206,7 @@ def test_only_the_cases_of_the_run_are_run(settings: Settings, tmp_path: Path) -
 def test_bundled_sets_and_the_published_rule_are_not_run(
     dataset: str, options: dict[str, dict[str, str]], settings: Settings, tmp_path: Path
 ) -> None:
-    dataset = dataset.replace("FILE", str(write(tmp_path / "own", CONTRADICTED)))
+    dataset = dataset.replace("FILE", str(write_cases(tmp_path / "own", CONTRADICTED)))
     request = RunRequest(
         target="control:null", benchmarks=(KEY,), dataset=dataset, options=options, max_samples=1
     )
@@ -238,7 +215,7 @@ def test_bundled_sets_and_the_published_rule_are_not_run(
 
 def test_a_second_case_of_one_kind_is_no_contradiction(settings: Settings, tmp_path: Path) -> None:
     dataset_location = DatasetLocation(
-        KEY, str(write(tmp_path, RIGHT, RIGHT | {"case_id": "again"}))
+        KEY, str(write_cases(tmp_path, RIGHT, RIGHT | {"case_id": "again"}))
     )
     report = gold.confirm_gold(dataset_location, settings)
     assert (report.samples, report.contradicted, report.unconfirmed) == (2, (), 0)
@@ -302,7 +279,7 @@ def test_every_benchmark_of_engines_refuses_it(
     settings: Settings,
     tmp_path: Path,
 ) -> None:
-    dataset_location = DatasetLocation(benchmark, str(write(tmp_path, row, part=part)))
+    dataset_location = DatasetLocation(benchmark, str(write_cases(tmp_path, row, part=part)))
     report = gold.confirm_gold(dataset_location, settings)
     assert report.unconfirmed == 0, report.reason
     assert {contradicted.field for contradicted in report.contradicted} == (
@@ -319,7 +296,7 @@ def test_a_process_that_fails_or_takes_too_long_leaves_everything_unconfirmed(
     gone = gold.confirm_gold(DatasetLocation(KEY, str(tmp_path / "gone")), settings)
     assert (gone.unconfirmed, gone.complete) == (1, False)
     assert "no such file" in gone.reason
-    path = write(tmp_path, RIGHT, CONTRADICTED)
+    path = write_cases(tmp_path, RIGHT, CONTRADICTED)
     late = gold.confirm_gold(DatasetLocation(KEY, str(path)), settings, seconds=0)
     assert (late.unconfirmed, late.complete) == (2, False)
     assert "no time" in late.reason
@@ -331,7 +308,7 @@ def test_a_case_on_which_the_check_breaks_shields_no_other(
 ) -> None:
     rows = [RIGHT | {"case_id": f"r{number}"} for number in range(5)]
     dataset_location = DatasetLocation(
-        KEY, str(write(tmp_path, *rows, RIGHT | {"case_id": "odd"}, CONTRADICTED))
+        KEY, str(write_cases(tmp_path, *rows, RIGHT | {"case_id": "odd"}, CONTRADICTED))
     )
     check = SqlUnderstanding.validate_dataset
 
@@ -360,7 +337,7 @@ def test_statements_that_exhaust_an_engine_or_a_parser_are_answered_by_case(
         RIGHT,
         CONTRADICTED,
     ]
-    report = gold.confirm_gold(DatasetLocation(KEY, str(write(tmp_path, *rows))), settings)
+    report = gold.confirm_gold(DatasetLocation(KEY, str(write_cases(tmp_path, *rows))), settings)
     assert report.complete
     refused = {contradicted.sample.partition("/")[2] for contradicted in report.contradicted}
     assert refused | {"deep"} == {"endless", "deep", "file", "wrong"}

@@ -26,23 +26,22 @@ from evalcore.settings import Settings
 from evalcore.store import datasets
 from evalcore.store.index import open_index
 from tests.support.bundles import bundled, changed, edit, edit_lines, finished
+from tests.support.gold_cases import (
+    BROKEN,
+    CONTRADICTED,
+    KEY,
+    PART,
+    RIGHT,
+    UNCONFIRMED,
+    without_mysql,
+    write_cases,
+)
 from tests.support.hub_repository import REPO, TOKEN, Store, serving
+
+__all__ = ["without_mysql"]
 
 pytestmark = pytest.mark.slow
 
-KEY, PART = "sql_understanding", "execution_accuracy"
-RIGHT: dict[str, Any] = {
-    "case_id": "right",
-    "difficulty_level": "1",
-    "dialect": "sqlite",
-    "sql": "SELECT 1 AS a",
-    "expected": {"result_type": "select", "columns": ["a"], "rows": [[1]]},
-}
-WRONG = RIGHT | {
-    "case_id": "wrong",
-    "expected": {"result_type": "select", "columns": ["a"], "rows": [[2]]},
-}
-BROKEN = RIGHT | {"case_id": "broken", "sql": "SELECT a FROM nowhere"}
 #: Valid in MySQL 8 and in no MariaDB.
 MYSQL_8 = RIGHT | {
     "case_id": "mysql8",
@@ -50,7 +49,6 @@ MYSQL_8 = RIGHT | {
     "db_type": "MySQL 8.0.36",
     "sql": "SELECT x.a FROM (SELECT 1 AS b) AS t, LATERAL (SELECT t.b AS a) AS x",
 }
-UNCONFIRMED = RIGHT | {"case_id": "open", "dialect": "mysql"}
 
 
 def quiet(line: str) -> None:
@@ -80,30 +78,9 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
         yield store
 
 
-@pytest.fixture
-def without_mysql(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No process that is started finds MariaDB."""
-    folder = tmp_path / "site"
-    folder.mkdir()
-    (folder / "sitecustomize.py").write_text(
-        "import shutil\n"
-        "which = shutil.which\n"
-        "shutil.which = lambda name, *a, **k: None if 'maria' in name else which(name, *a, **k)\n"
-    )
-    monkeypatch.setenv("PYTHONPATH", str(folder))
-    monkeypatch.delenv("EVALBOARD_MYSQL_DSN", raising=False)
-
-
-def write(folder: Path, *rows: dict[str, Any]) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{PART}.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
-
-
 def run_of(settings: Settings, folder: Path, *rows: dict[str, Any], **more: Any) -> Any:
     """A run over own cases, as an older program or another installation made it."""
-    return finished(settings, "control:null", KEY, dataset=str(write(folder, *rows)), **more)
+    return finished(settings, "control:null", KEY, dataset=str(write_cases(folder, *rows)), **more)
 
 
 def bundle_of(tmp_path: Path, *rows: dict[str, Any], **more: Any) -> Path:
@@ -130,7 +107,7 @@ def left_behind(settings: Settings) -> list[Path]:
 
 @pytest.mark.parametrize(
     ("row", "words"),
-    [(WRONG, "the engine gives"), (BROKEN, "no such table: nowhere")],
+    [(CONTRADICTED, "the engine gives"), (BROKEN, "no such table: nowhere")],
     ids=["contradicted", "broken"],
 )
 def test_a_bundle_is_refused_by_line_field_and_case(
@@ -181,7 +158,7 @@ def test_what_only_a_newer_server_runs_comes_in(here: Settings, tmp_path: Path) 
 def test_when_the_time_is_up_the_rest_is_unconfirmed_and_comes_in(
     here: Settings, tmp_path: Path
 ) -> None:
-    bundle = bundle_of(tmp_path, RIGHT, WRONG)
+    bundle = bundle_of(tmp_path, RIGHT, CONTRADICTED)
     [score] = import_bundle(
         bundle, here, progress=quiet, gold=GoldCheck(here, quiet, seconds=0)
     ).scores
@@ -229,7 +206,7 @@ def test_claims_about_wrong_answers_and_places_of_others_are_not_followed(
 
 
 def test_a_bundle_of_the_published_rule_comes_in(here: Settings, tmp_path: Path) -> None:
-    bundle = bundle_of(tmp_path, WRONG, options={KEY: {"mode": "scale"}})
+    bundle = bundle_of(tmp_path, CONTRADICTED, options={KEY: {"mode": "scale"}})
     [score] = taken(bundle, here).scores
     assert score.unconfirmed == 0
 
@@ -303,7 +280,7 @@ def test_a_pull_refuses_the_contradicted_run_alone(
     hub: Store, here: Settings, there: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     good = run_of(here, tmp_path / "a", RIGHT)
-    bad = run_of(here, tmp_path / "b", RIGHT, WRONG)
+    bad = run_of(here, tmp_path / "b", RIGHT, CONTRADICTED)
     plain = finished(here, "control:null", KEY, max_samples=2)
     push_results(here, progress=quiet)
     message = pulled(there)
@@ -334,7 +311,7 @@ def test_a_pull_takes_what_nothing_here_confirms_and_says_so(
 def test_a_foreign_run_is_refused_as_its_bundle_is(
     hub: Store, here: Settings, there: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = run_of(here, write(tmp_path / "x").parent, WRONG)
+    folder = run_of(here, write_cases(tmp_path / "x").parent, CONTRADICTED)
     spec = json.loads((folder.path / "spec.json").read_text())
     spec["benchmarks"][0]["dataset"] = "mine"
     (folder.path / "spec.json").write_text(json.dumps(spec))
@@ -348,7 +325,7 @@ def test_a_foreign_run_is_refused_as_its_bundle_is(
 
 def own_set(settings: Settings, name: str, *rows: dict[str, Any]) -> Path:
     folder = settings.data_dir / "datasets" / "own" / KEY / name
-    write(folder, *rows)
+    write_cases(folder, *rows)
     card = datasets.OwnCard(KEY, name, samples=len(rows))
     (folder / datasets.CARD_FILE).write_text(json.dumps({"benchmark": KEY, "name": card.name}))
     return folder
@@ -358,7 +335,7 @@ def test_an_own_data_set_on_the_hub_comes_in_whole_confirmed_or_not_at_all(
     hub: Store, here: Settings, there: Settings
 ) -> None:
     own_set(here, "good", RIGHT)
-    own_set(here, "bad", RIGHT, WRONG)
+    own_set(here, "bad", RIGHT, CONTRADICTED)
     own_set(here, "same", RIGHT)
     (here.data_dir / "datasets" / "own" / KEY / "same" / "more.jsonl").write_text("{}\n")
     mine = own_set(there, "same", RIGHT | {"case_id": "mine"})
@@ -388,6 +365,6 @@ def test_a_run_of_a_benchmark_that_is_gone_comes_back_unconfirmed(
 
 def test_gold_of_a_data_set_named_here_is_asked_about_too(here: Settings, tmp_path: Path) -> None:
     """That the cases are at hand says nothing of their answers."""
-    bundle = bundle_of(tmp_path, WRONG)
+    bundle = bundle_of(tmp_path, CONTRADICTED)
     with pytest.raises(UsageError, match="line 1, field expected"):
         import_bundle(bundle, here, str(tmp_path / "cases"), progress=quiet)
