@@ -206,7 +206,7 @@ def assign_colours(identities: Iterable[str]) -> dict[str, str]:
     assigned: dict[str, str] = {}
     for identity in dict.fromkeys(identities):
         own = COLOURS.index(colour_of(identity))
-        free = set(COLOURS) - set(assigned.values())
         ring = COLOURS[own:] + COLOURS[:own]
-        assigned[identity] = next((colour for colour in ring if colour in free), COLOURS[own])
+        free = [colour for colour in ring if colour not in assigned.values()]
+        assigned[identity] = (free or ring)[0]
     return assigned

@@ -413,8 +413,7 @@ def build_trend_chart(
     is_monthly = bool((rows["date"].dt.strftime("%d %H:%M") == "01 00:00").all())
     day, minute = ("%Y-%m",) * 2 if is_monthly else ("%Y-%m-%d", "%Y-%m-%d %H:%M")
     rows = rows.assign(when=rows["date"].dt.strftime(minute))
-    axis = alt.Axis(format=day, tickCount=6)
-    x = alt.X("date:T", title=None, axis=axis, scale=alt.Scale(type="utc"))
+    x = alt.X("date:T", title=None).axis(format=day, tickCount=6).scale(type="utc")
     scale = alt.Scale(domain=_compute_score_domain(rows), zero=False)
     y = alt.Y("score:Q", title=labels["score"], scale=scale)
     several = rows["series"].nunique() > 1

@@ -203,9 +203,8 @@ def _draw_metric_table(
         "latency": frame["latency"].astype(float),
         "date": frame["date"].dt.date,
     }
-    for name_of_empty in ("cost", "latency", "date"):  # as of publishers that state none
-        if pd.isna(columns[name_of_empty]).all():
-            del columns[name_of_empty]
+    empty = {key for key in ("cost", "latency", "date") if pd.isna(columns[key]).all()}
+    columns = {key: values for key, values in columns.items() if key not in empty}
     config, alt = _build_metric_config(frame, key), tr(f"metrics.{name}_alt")
     tables.draw_grid(columns, config, alt, tallest=_TALLEST, key=f"{key}.table")
     for name in ("target", "cases"):
