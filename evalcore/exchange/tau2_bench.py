@@ -32,11 +32,7 @@ _EXPECTED = tuple(
     for name in names
 )
 _KEPT = (
-    *(
-        f"{CHECKOUT_FOLDER}/{domain}/{name}"
-        for domain, names in _DOMAIN_FILES.items()
-        for name in names
-    ),
+    *_EXPECTED,
     f"{CHECKOUT_FOLDER}/telecom/tasks_small.json",
     f"{CHECKOUT_FOLDER}/telecom/*db.json",
     "data/tau2/user_simulator/*.md",

@@ -24,12 +24,8 @@ REASONS = (
     "incomplete",
 )
 _OPTION = re.compile(r", (?=\w+=)")
-_REASON_BY_OPTION = {
-    "protocol": "protocol",
-    OTHER_DATA_OPTION: "database",
-    "use_llm_user": "user",
-    "user_model": "user",
-}
+_REASON_BY_OPTION = {"protocol": "protocol", OTHER_DATA_OPTION: "database"}
+_REASON_BY_OPTION |= {"use_llm_user": "user", "user_model": "user"}
 
 
 class Comparability(Record, frozen=True):
