@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from functools import partial
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from evalcore.benchmarks.base import DatasetSource
+from evalcore.benchmarks.bfcl.agentic import SCENARIOS
 from evalcore.benchmarks.bfcl.categories import MULTI_TURN, SINGLE_TURN
 from evalcore.benchmarks.bfcl.multi_turn.simulators import VARIABLE
 from evalcore.benchmarks.bfcl.official_prompts import build_agentic_text
@@ -18,10 +22,11 @@ from evalcore.benchmarks.official_texts import (
 from evalcore.benchmarks.registry import instantiate_benchmark
 from evalcore.exchange.bfcl import fetch
 from evalcore.intake.python_source import SourceModule
-from evalcore.records import Completion, GenerationRequest, to_plain
+from evalcore.records import Completion, GenerationRequest, ToolCall, to_plain
 from evalcore.settings import load_settings
 from evalcore.targets.endpoint.chat import build_parameters, build_request_body
 from evalcore.targets.endpoint.dialect import Capabilities
+from tests.support.bfcl_memory_script import answer_request
 from tests.support.tau_script import hash_request
 from tests.support.upstream import ask_upstream, upstream_checkout
 
@@ -29,12 +34,13 @@ MODES = ("native", "prompt")
 
 
 class RecordingContext:
-    """Answers words, and keeps the hash of what it was asked as it goes over the wire."""
+    """Answers words, by default always the same, and keeps the hash of what it was asked as it goes
+    over the wire."""
 
     epoch, seed, judges = 0, 0, ()
 
-    def __init__(self, mode: str) -> None:
-        self._mode = mode
+    def __init__(self, mode: str, answer=lambda body: {"content": "Done."}) -> None:
+        self._mode, self._answer = mode, answer
         self.requests: list[str] = []
 
     async def resolve_tool_call_mode(self) -> str:
@@ -43,9 +49,15 @@ class RecordingContext:
     async def generate(self, request: GenerationRequest, role: str = "target") -> Completion:
         parameters = build_parameters("", request.sampling, {}, Capabilities())
         body = build_request_body(request, parameters, Capabilities())
-        shown = ("messages", "tools", "temperature")
-        self.requests.append(hash_request({key: body[key] for key in shown if key in body}))
-        return Completion(text="Done.")
+        shown = {key: body[key] for key in ("messages", "tools", "temperature") if key in body}
+        self.requests.append(hash_request(shown))
+        reply = self._answer(shown)
+        if reply is None:
+            return Completion(finish_reason="context_overflow")
+        calls = tuple(
+            ToolCall(call["id"], **call["function"]) for call in reply.get("tool_calls", ())
+        )
+        return Completion(text=reply["content"] or "", tool_calls=calls)
 
 
 @pytest.fixture(scope="module")
@@ -136,6 +148,58 @@ def test_what_agentic_entries_are_told_is_upstreams(environment, fetched):
         expected = template.format(scenario_setting=setting, memory_content=empty)
         said = build_agentic_text("memory_kv", scenario, None, texts, asks=True)
         assert said == f"{expected}\n\n{answer}"
+
+
+def list_memory_truths(samples) -> dict[str, str]:
+    """The first accepted answer by question."""
+    return {
+        sample.input["question"][0][-1]["content"]: json.loads(sample.reference["ground_truth"])[0]
+        for sample in samples
+    }
+
+
+def compare_memories(environment, folder, category, mode, scenarios):
+    """Every request of both phases, in order, and every verdict; the conversations before the
+    questions are held once by scenario."""
+    benchmark = instantiate_benchmark("bfcl", {"protocol": "official", "categories": [category]})
+    source = DatasetSource(str(folder))
+    samples = benchmark.load_dataset(source)
+    benchmark.select_official_texts(source, load_settings())
+    truths = list_memory_truths(samples)
+    question = {"category": category, "mode": mode, "scenarios": scenarios, "truths": truths}
+    theirs = ask_upstream("upstream_bfcl_memory", environment, question)
+    written, differing = set(), []
+    for sample in samples:
+        if (expected := theirs.pop(sample.id, None)) is None:
+            continue
+        context = RecordingContext(mode, partial(answer_request, truths=truths))
+        episode = asyncio.run(benchmark.run_sample(sample, context))
+        verdict = asyncio.run(benchmark.evaluate_sample(sample, episode))
+        before = [] if sample.meta["material"] in written else expected["written"]
+        written.add(sample.meta["material"])
+        ours = (context.requests, verdict.details.get("error_type", ""))
+        if ours != ([*before, *expected["asked"]], expected["error"]):
+            differing.append(sample.id)
+    benchmark.close()
+    assert not theirs
+    assert len(written) == len(scenarios)
+    assert differing == []
+
+
+MEMORY_MODES = pytest.mark.parametrize(
+    ("category", "mode"), product(("memory_kv", "memory_rec_sum"), MODES)
+)
+
+
+@MEMORY_MODES
+def test_memory_conversations_are_upstreams(environment, fetched, category, mode):
+    compare_memories(environment, fetched, category, mode, ["notetaker"])
+
+
+@pytest.mark.full
+@MEMORY_MODES
+def test_all_memory_conversations_are_upstreams(environment, fetched, category, mode):
+    compare_memories(environment, fetched, category, mode, list(SCENARIOS))
 
 
 @pytest.mark.full

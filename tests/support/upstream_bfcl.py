@@ -19,15 +19,22 @@ from typing import Any
 from tests.support.tau_script import hash_request
 
 
-def main() -> None:
-    asked = json.load(sys.stdin)
+def replace_clients() -> None:
+    """A folder of results for the package, and nothing in place of the clients of vendors."""
     os.environ["BFCL_PROJECT_ROOT"] = tempfile.mkdtemp()
     os.environ["OPENAI_API_KEY"] = "none"
     library = types.ModuleType("openai")
     library.OpenAI = lambda **options: None
     library.RateLimitError = type("RateLimitError", (Exception,), {})
     sys.modules["openai"] = library
-    sys.modules["bfcl_eval.constants.model_config"] = types.ModuleType("model_config")
+    registry = types.ModuleType("model_config")
+    registry.MODEL_CONFIG_MAPPING = {}
+    sys.modules["bfcl_eval.constants.model_config"] = registry
+
+
+def main() -> None:
+    asked = json.load(sys.stdin)
+    replace_clients()
     from bfcl_eval.model_handler import base_handler
     from bfcl_eval.model_handler.api_inference.openai_completion import OpenAICompletionsHandler
     from bfcl_eval.utils import load_dataset_entry

@@ -121,6 +121,21 @@ def test_the_core_memory_is_shown_when_a_conversation_begins() -> None:
     assert sum("(empty)" in text for text in systems) == 1
 
 
+@pytest.mark.parametrize("overflows", [False, True])
+def test_a_core_memory_is_shown_whatever_its_keys(overflows: bool) -> None:
+    """One that outgrew the context leaves nothing."""
+
+    def keep_odd_keys(request: GenerationRequest) -> Completion:
+        if request.messages[-1].role == "tool":
+            return Completion(finish_reason="context_overflow" if overflows else "stop")
+        return call("core_memory_add", key="error", value="E 17")
+
+    benchmark, context = make_benchmark(), AskContext(keep_odd_keys)
+    episode = asyncio.run(benchmark.run_sample(pick("memory_kv"), context))
+    benchmark.close()
+    assert ('{"error": "E 17"}' in episode.messages[0].content) is not overflows
+
+
 def test_a_failure_while_writing_is_tried_again_by_the_next() -> None:
     benchmark, left = make_benchmark(), [1]
 

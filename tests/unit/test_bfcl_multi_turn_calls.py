@@ -121,6 +121,15 @@ def test_nothing_but_literals_and_tools_is_run(text, monkeypatch):
     assert os.environ["PROBE"] == "kept"
 
 
+def test_upstream_rewrites_what_looks_like_a_call_and_refuses_names():
+    tools = {"seen": lambda a: a, "run": lambda: "ran"}
+    assert evaluate_call("seen (a='at home (now), 7 (x), b\\t(c)')", tools) == (
+        "at home(now), 7 (x), b\t(c)"
+    )
+    with pytest.raises(ValueError, match=r"Function call run is not allowed\."):
+        evaluate_call("run()", tools)
+
+
 def test_nested_calls_run_before_the_error_of_a_later_argument():
     ran = []
     with pytest.raises(NameError):

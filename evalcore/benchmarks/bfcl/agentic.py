@@ -21,6 +21,7 @@ from evalcore.benchmarks.bfcl.answers import NATIVE, list_message_answers
 from evalcore.benchmarks.bfcl.categories import MEMORY
 from evalcore.benchmarks.bfcl.entry import BfclEntry
 from evalcore.benchmarks.bfcl.multi_turn.conversations import (
+    OVERFLOW,
     Ask,
     Conversation,
     Read,
@@ -105,6 +106,14 @@ def build_web_prompt() -> str:
     return f"{_WEB_TASK}\n\n{_ANSWER}"
 
 
+#: The call that reads what a conversation begins with, and the field of its result, if it is one.
+_SHOWN = {
+    "memory_kv": ("core_memory_retrieve_all()", ""),
+    "memory_vector": ("core_memory_retrieve_all()", "result"),
+    "memory_rec_sum": ("memory_retrieve()", "memory_content"),
+}
+
+
 class Memories:
     """The memories that were written, each once; usable by many samples at a time."""
 
@@ -152,12 +161,15 @@ class AgenticRun:
     async def write_memory(
         self, conversations: Sequence[Sequence[Sequence[Message]]]
     ) -> tuple[str, ...]:
-        """Hold the earlier conversations; return all calls that were made in them. One that a limit
-        ended leaves what it wrote until then."""
+        """Hold the earlier conversations; return all calls that were made in them. One that the
+        limit of steps ended leaves what it wrote until then; one that outgrew the context leaves
+        nothing, as upstream, which stores a memory after the last turn."""
         done: tuple[str, ...] = ()
         for turns in conversations:
             prompt = self._build_text(await self._show_memory(done), False)
             held = await self._hold(prompt, turns, done)
+            if held.termination == OVERFLOW:
+                continue
             done = (*done, *(call for turn in held.prediction for step in turn for call in step))
         return done
 
@@ -178,15 +190,12 @@ class AgenticRun:
 
     async def _show_memory(self, done: Sequence[str]) -> Any:
         """The part of the memory that every conversation begins with, None where it is empty."""
-        one_text = self._entry.category == "memory_rec_sum"
-        call = "memory_retrieve()" if one_text else "core_memory_retrieve_all()"
+        call, field = _SHOWN[self._entry.category]
         [result] = await asyncio.to_thread(self._tools.execute, self._entry, list(done), [call])
         content = parse_json_or(result, result)
-        if isinstance(content, dict):
-            content = content.get("memory_content", content.get("result", content))
-        if not content or (isinstance(content, dict) and "error" in content):
-            return None
-        return content
+        if field and isinstance(content, dict):
+            content = content.get(field)
+        return content or None
 
 
 NO_LIST = "agentic:inference_error"
