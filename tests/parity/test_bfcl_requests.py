@@ -187,7 +187,7 @@ def compare_memories(environment, folder, category, mode, scenarios):
 
 
 MEMORY_MODES = pytest.mark.parametrize(
-    ("category", "mode"), product(("memory_kv", "memory_rec_sum"), MODES)
+    ("category", "mode"), list(product(("memory_kv", "memory_rec_sum"), MODES))
 )
 
 
