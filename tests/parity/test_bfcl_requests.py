@@ -146,7 +146,7 @@ def test_what_agentic_entries_are_told_is_upstreams(environment, fetched):
         template = prompts.get_constant("MEMORY_BACKEND_INSTRUCTION_CORE_ARCHIVAL")
         empty = "There is no content in the core memory at this point."
         expected = template.format(scenario_setting=setting, memory_content=empty)
-        said = build_agentic_text("memory_kv", scenario, None, texts, asks=True)
+        said = build_agentic_text("memory_kv", scenario, texts, None, True)
         assert said == f"{expected}\n\n{answer}"
 
 

@@ -246,16 +246,14 @@ def test_functions_are_listed_in_three_ways():
 
 def test_agentic_entries_have_upstreams_words(data):
     texts = read_official_texts(data, "bfcl").read_as(BfclTexts)
-    assert build_agentic_text("web_search_base", "", None, texts, asks=True) == "Answer so."
-    empty = build_agentic_text("memory_kv", "student", None, texts, asks=False)
+    assert build_agentic_text("web_search_base", "", texts, None, True) == "Answer so."
+    empty = build_agentic_text("memory_kv", "student", texts, None, False)
     assert empty == "You remember. Nothing in kv yet."
-    held = build_agentic_text("memory_kv", "student", {"a": 1}, texts, asks=True)
+    held = build_agentic_text("memory_kv", "student", texts, {"a": 1}, True)
     assert held == 'You remember. {\n    "a": 1\n}\n\nAnswer so.'
-    assert (
-        build_agentic_text("memory_rec_sum", "student", "x", texts, asks=False) == "You remember."
-    )
+    assert build_agentic_text("memory_rec_sum", "student", texts, "x", False) == "You remember."
     with pytest.raises(UsageError, match="no words for memory_kv, scenario 'pirate'"):
-        build_agentic_text("memory_kv", "pirate", None, texts, asks=False)
+        build_agentic_text("memory_kv", "pirate", texts, None, False)
 
 
 def test_the_official_protocol_refuses_only_what_it_cannot_ask(data):

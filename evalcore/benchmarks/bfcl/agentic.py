@@ -102,10 +102,6 @@ def build_memory_prompt(category: str, content: str, *, asks: bool) -> str:
     return f"{text}\n\n{_ANSWER}" if asks else text
 
 
-def build_web_prompt() -> str:
-    return f"{_WEB_TASK}\n\n{_ANSWER}"
-
-
 #: The call that reads what a conversation begins with, and the field of its result, if it is one.
 _SHOWN = {
     "memory_kv": ("core_memory_retrieve_all()", ""),
@@ -153,7 +149,7 @@ class AgenticRun:
     def _build_own_text(self, memory: Any, asks: bool) -> str:
         """The system text in our own words."""
         if self._entry.category not in MEMORY:
-            return build_web_prompt()
+            return f"{_WEB_TASK}\n\n{_ANSWER}"
         content = memory or "(empty)"
         shown = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
         return build_memory_prompt(self._entry.category, shown, asks=asks)
@@ -161,9 +157,8 @@ class AgenticRun:
     async def write_memory(
         self, conversations: Sequence[Sequence[Sequence[Message]]]
     ) -> tuple[str, ...]:
-        """Hold the earlier conversations; return all calls that were made in them. One that the
-        limit of steps ended leaves what it wrote until then; one that outgrew the context leaves
-        nothing, as upstream, which stores a memory after the last turn."""
+        """Hold the earlier conversations; return all calls that were made in them. One that outgrew
+        the context leaves nothing, as upstream; one that another limit ended leaves its calls."""
         done: tuple[str, ...] = ()
         for turns in conversations:
             prompt = self._build_text(await self._show_memory(done), False)

@@ -269,7 +269,7 @@ class Bfcl(Benchmark):
 
         words = None
         if self.is_official:
-            words = official_prompts.bind_agentic_text(sample.metric, named, self._texts)
+            words = partial(official_prompts.build_agentic_text, sample.metric, named, self._texts)
         ask = self._build_ask(sample, mode, context)
         if sample.metric in WEB_SEARCH:
             web = web_search.open_web(path, digest)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -183,11 +183,12 @@ def build_system_prompt(listed: str, texts: BfclTexts, form: str) -> str:
 
 
 def build_agentic_text(
-    category: str, scenario: str, memory: Any, texts: BfclTexts, *, asks: bool
+    category: str, material: str, texts: BfclTexts, memory: Any, asks: bool
 ) -> str:
-    """The system message of an agentic entry: how its memory works and what it holds, and, where a
-    question is to be answered, in which form. Raises UsageError where the texts lack one."""
-    words = texts.agentic
+    """The system message of an agentic entry, whose scenario its material is named after: how its
+    memory works and what it holds, and, where a question is to be answered, in which form. Raises
+    UsageError where the texts lack one."""
+    words, scenario = texts.agentic, PurePath(material).stem.removeprefix("memory_")
     try:
         answer = str(words[_ANSWER_FORM]) if asks else ""
         if not category.startswith("memory"):
@@ -205,16 +206,6 @@ def build_agentic_text(
             "fetch them again"
         ) from None
     return f"{text}\n\n{answer}" if asks else text
-
-
-def bind_agentic_text(category: str, material: str, texts: BfclTexts) -> Callable[[Any, bool], str]:
-    """`build_agentic_text` of one entry, whose scenario its material is named after."""
-    scenario = PurePath(material).stem.removeprefix("memory_")
-
-    def build_text(memory: Any, asks: bool) -> str:
-        return build_agentic_text(category, scenario, memory, texts, asks=asks)
-
-    return build_text
 
 
 def announce_official_functions(

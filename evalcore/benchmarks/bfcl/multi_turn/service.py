@@ -32,8 +32,7 @@ from evalcore.records import Record, to_json
 
 # Calls as text, `name(argument=value)`, which upstream hands to `eval`. Here it is parsed, its
 # values may only be literals and calls of tools, and a name is looked up among the tools alone.
-# Before, upstream rewrites whatever looks like a call, in values too: "at home (now)" arrives as
-# "at home(now)". It refuses some names before it looks for them.
+# Upstream first rewrites what looks like a call, in values too: "a (b)" arrives as "a(b)".
 
 _LIKE_A_CALL = re.compile(r"\b([a-zA-Z_]\w*)\s*(?=\()")
 _REFUSED = ("kill", "exit", "quit", "remove", "unlink", "popen", "Popen", "run")
