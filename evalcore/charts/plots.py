@@ -62,7 +62,7 @@ def cache_chart(make: Callable[P, alt.LayerChart]) -> Callable[P, alt.LayerChart
             )
         except TypeError:
             return make(*args, **kwargs)
-        return _chart_cache.get(key, lambda: _to_cached_chart(make(*args, **kwargs)))
+        return _chart_cache.get(key, lambda: CachedChart(**make(*args, **kwargs)._kwds))
 
     return get_chart
 
@@ -76,10 +76,6 @@ def mark_immutable(frame: pd.DataFrame) -> pd.DataFrame:
         _build_cache_key(frame),
     )
     return frame
-
-
-def _to_cached_chart(chart: alt.LayerChart) -> CachedChart:
-    return CachedChart(**chart._kwds)
 
 
 def _build_cache_key(value: Any) -> Hashable:

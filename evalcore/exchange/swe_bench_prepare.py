@@ -236,7 +236,7 @@ class _EnvironmentBuilds:
         files = [name for name in spec.requirements if (tree / name).is_file()][:1]
         for name in files:
             wanted += ["--requirement", str(tree / name)]
-        if not _is_project(tree):
+        if not any((tree / name).is_file() for name in ("pyproject.toml", "setup.py", "setup.cfg")):
             return self._run_uv(["pip", "install", "--python", python, *wanted])
         if spec.project:
             wanted.append(f"{tree}{spec.project.removeprefix('.')}")
@@ -255,10 +255,6 @@ class _EnvironmentBuilds:
 
 def _names_pytest(packages: Iterable[str]) -> bool:
     return any(name.partition("=")[0].strip().rstrip("<>~!") == "pytest" for name in packages)
-
-
-def _is_project(tree: Path) -> bool:
-    return any((tree / name).is_file() for name in ("pyproject.toml", "setup.py", "setup.cfg"))
 
 
 def _point_to_tree(target: Path, tree: Path) -> str:

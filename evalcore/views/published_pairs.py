@@ -147,7 +147,9 @@ def compare_published_rows(
     not there, of two publishers, or measured in different ways."""
     rows = [find_published_row(settings, name, publisher) for name in (first, second)]
     _check_comparable(rows[0], rows[1])
-    names = [name_entries(row.board)[_identity(row)] for row in rows]
+    names = [
+        name_entries(row.board)[f"{row.board.publisher.key}:{row.entry.identity}"] for row in rows
+    ]
     references = [make_reference(row.board.publisher.key, row.entry) for row in rows]
     pairs: list[PublishedPair] = []
     cases: list[DifferingCase] = []
@@ -174,10 +176,6 @@ def compare_published_rows(
         cases=tuple(cases),
         excluded=tuple(excluded),
     )
-
-
-def _identity(row: PublishedRow) -> str:
-    return f"{row.board.publisher.key}:{row.entry.identity}"
 
 
 def _check_comparable(first: PublishedRow, second: PublishedRow) -> None:

@@ -332,7 +332,7 @@ class Bfcl(Benchmark):
                 for name, scored in scored_views.items()
             }
         facts: dict[str, str] = {}
-        if _is_irrelevance_sample(sample):
+        if "irrelevance" in sample.metric:
             facts["answer_kind"] = abstention(reading)
         if call_reading := classify_call_reading(reading) or ("lost" if unparsable else None):
             facts["call_reading"] = call_reading
@@ -488,10 +488,6 @@ class Bfcl(Benchmark):
         if self._simulators is None:
             self._simulators = open_simulators([ROOT / "datasets" / self.card.dataset])
         return self._simulators
-
-
-def _is_irrelevance_sample(sample: Sample) -> bool:
-    return "irrelevance" in sample.metric
 
 
 def _find_failure_reason(episode: Episode, scored: ViewResult) -> str:

@@ -166,7 +166,11 @@ def _read_simulation(
     turns = [each for each in simulation.find_list("messages") if isinstance(each, Mapping)]
     messages = tuple(iter_messages(map(_convert_turn, turns), {}))
     said = (each.content for each in reversed(messages) if each.role == "assistant")
-    usages = [each["usage"] for each in turns if _is_answer(each)]
+    usages = [
+        each["usage"]
+        for each in turns
+        if each.get("role") == "assistant" and isinstance(each.get("usage"), Mapping)
+    ]
     return LoggedSample(
         id=task.read_text("id"),
         epoch=trial,
@@ -185,10 +189,6 @@ def _read_simulation(
         ),
         latency=read_seconds(simulation.values.get("duration")) or 0.0,
     )
-
-
-def _is_answer(turn: Mapping[str, Any]) -> bool:
-    return turn.get("role") == "assistant" and isinstance(turn.get("usage"), Mapping)
 
 
 def _convert_turn(turn: Mapping[str, Any]) -> dict[str, Any]:

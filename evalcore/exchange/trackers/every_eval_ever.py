@@ -47,7 +47,8 @@ def write_records(run: SharedRun, out: Path, source: RecordSource) -> list[Path]
         record = _build_record(run, spec, score, source)
         cases = run.cases.select(key)
         folder = Path("data", *(_plain(part) for part in (key, *_split_model(run.model))))
-        name = str(uuid.UUID(bytes=_digest(record["evaluation_id"].encode())[:16], version=4))
+        digest = hashlib.sha256(record["evaluation_id"].encode()).digest()
+        name = str(uuid.UUID(bytes=digest[:16], version=4))
         try:
             samples = out / folder / f"{name}_samples.jsonl"
             if not any(case.gated for case in cases if _is_scored(case)):
@@ -88,10 +89,6 @@ class _SampleRows(Iterable[bytes]):
             self.digest.update(line)
             self.count += 1
             yield line
-
-
-def _digest(content: bytes) -> bytes:
-    return hashlib.sha256(content).digest()
 
 
 def _plain(text: str) -> str:
