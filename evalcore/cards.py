@@ -366,6 +366,7 @@ class EngineCard(Record, frozen=True):
     statements that are run, parted by spaces, `refused_functions` a pattern of functions that are
     not, and `unit` what `measure` counts. `schemes` are those of a server's DSN, whose path is the
     parameter `dsn_path`, and `local_parameters` lead to a server kept in a folder ("{folder}").
+    `kind_query` asks its catalogue what "{name}" is, and whether for the session alone.
     """
 
     name: str
@@ -381,6 +382,7 @@ class EngineCard(Record, frozen=True):
     schemes: tuple[str, ...] = ()
     dsn_path: str = ""
     local_parameters: dict[str, str] = {}
+    kind_query: str = ""
 
 
 class ApplicationCard(Record, frozen=True):

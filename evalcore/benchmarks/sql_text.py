@@ -81,11 +81,13 @@ def normalize_statement(sql: str) -> str:
     return re.sub(r"\s*([(),=<>])\s*", r"\1", " ".join(bare.lower().replace(";", " ").split()))
 
 
+_STARTS = r"(?=\s*(?:SELECT|WITH|UPDATE|DELETE|INSERT)\b)"
 _COMMON = (
-    r"\"(?:[^\"]|\"\")*(?:\"|\Z) | `[^`]*(?:`|\Z) | --[^\n]* | /\*(?:[^*]|\*(?!/))*(?:\*/|\Z)"
+    r"\"(?:[^\"]|\"\")*(?:\"|\Z) | `[^`]*(?:`|\Z)"
+    rf" | --(?!>{_STARTS})[^\n]* | /\*(?:[^*]|\*(?!/))*(?:\*/|\Z)"
     r" | (?P<dollar>\$(?:[A-Za-z_]\w*)?\$) | (?P<mark>[();\n→⇒➜≡✅❌✔✗。—–]"
     r"|,(?=\s*(?:这|因为|其中|从而|避免|以便))"
-    r"|=>(?=\s*(?:SELECT|WITH|UPDATE|DELETE|INSERT)\b)|[.!](?=[ ]+(?-i:[A-Z])[a-z'’]*[ ,])"
+    rf"|(?:[=-]+>|===?){_STARTS}|[.!](?=[ ]+(?-i:[A-Z])[a-z'’]*[ ,])"
     r"|,(?=\s+(?:which|so|because|since)\s+(?!AS\b|FROM\b)[a-z]+\s+[a-z])|\b(?:because|so\s+that|instead\s+of)\b"
     r"|\bwhich\s+(?:is|are|will|can|lets|[a-z]+s)\b|\b(?:returns?|gives?|does|runs|works|produces)\s+"
     r"(?:the|an?|exactly|only|all|it|this|much|faster|in|on|as)\b)"

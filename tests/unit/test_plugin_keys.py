@@ -77,6 +77,7 @@ TARGETS_ALLOWED = {
     "evalcore/views/decision_sources.py": _STATUS,
     "evalcore/views/ranking.py": _STATUS,
     "evalcore/web/badge.py": _STATUS,
+    "pages/parts/ranking/ranking_table.py": _STATUS,
 }
 _DIALECT = "a SQL dialect, which has the name of its engine"
 _PACKAGE = "the package `duckdb`, whose version is recorded"
@@ -100,7 +101,9 @@ ENGINES_ALLOWED = {
     "evalcore/sqlkit/engines/local_server.py": "the programs of the two servers that can be kept",
     "evalcore/sqlkit/equivalence/observations.py": _DIALECT,
     "evalcore/sqlkit/equivalence/setups.py": _DIALECT,
+    "evalcore/sqlkit/generate/chains.py": _DIALECT,
     "evalcore/sqlkit/generate/database.py": _DIALECT,
+    "evalcore/sqlkit/generate/definitions.py": _DIALECT,
     "evalcore/sqlkit/generate/edges.py": _DIALECT,
     "evalcore/sqlkit/index_advice/__init__.py": _DIALECT,
     "evalcore/sqlkit/index_advice/parsing.py": _DIALECT,

@@ -20,6 +20,10 @@ CARDS: tuple[EngineCard, ...] = (
         unit="vm_steps",
         statements=f"{_COMMON} ANALYZE REINDEX RELEASE REPLACE SAVEPOINT",
         refused_functions=(r"load_extension|readfile|writefile|edit|fts3_tokenizer|pragma_\w+"),
+        kind_query=(
+            "SELECT type, 0 FROM sqlite_master WHERE lower(name) = {name}"
+            " UNION ALL SELECT type, 1 FROM sqlite_temp_master WHERE lower(name) = {name}"
+        ),
     ),
     EngineCard(
         name="duckdb",
@@ -36,6 +40,11 @@ CARDS: tuple[EngineCard, ...] = (
             r"|from_substrait\w*|query|query_table|json_execute_serialized_sql"
             r"|which_secret|duckdb_secrets|pragma_\w+|enable_\w+|disable_\w+"
             r"|duckdb_logs\w*|write_log"
+        ),
+        kind_query=(
+            "SELECT 'table', temporary FROM duckdb_tables() WHERE lower(table_name) = {name}"
+            " UNION ALL SELECT 'view', temporary FROM duckdb_views()"
+            " WHERE lower(view_name) = {name}"
         ),
     ),
     EngineCard(
@@ -58,6 +67,9 @@ CARDS: tuple[EngineCard, ...] = (
         schemes=("postgres", "postgresql"),
         dsn_path="dbname",
         local_parameters={"host": "{folder}", "user": "postgres", "dbname": "postgres"},
+        kind_query=(
+            "SELECT relkind::text, relpersistence = 't' FROM pg_class WHERE lower(relname) = {name}"
+        ),
     ),
     EngineCard(
         name="mysql",
@@ -76,5 +88,9 @@ CARDS: tuple[EngineCard, ...] = (
         ),
         schemes=("mysql", "mariadb"),
         local_parameters={"unix_socket": f"{{folder}}/{SOCKET}", "user": "root"},
+        kind_query=(  # no temporary table is listed
+            "SELECT table_type FROM information_schema.tables"
+            " WHERE table_schema = DATABASE() AND lower(table_name) = {name}"
+        ),
     ),
 )

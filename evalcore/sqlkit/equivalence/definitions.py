@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 from sqlglot import exp
 
+from evalcore.catalog import engine_cards
 from evalcore.sqlkit.engines import Engine, Execution
 from evalcore.sqlkit.equivalence import Counterexample, Equivalence, EquivalenceQuestion
 from evalcore.sqlkit.equivalence.observations import build_select_all
@@ -44,7 +45,7 @@ def compare_definitions(
         if seen.status == "ok":
             left = Counterexample(_PROFILE, {}, name, None, seen.probed[0], reason="no_rows")
             return Equivalence("different", 1, 1, counterexample=left)
-    if defined.created:
+    if defined.created and engine_cards()[question.engine].kind_query:
         other_kind = _find_other_kind(engine, question, plain_name(defined.created), answer)
         if other_kind is not None:
             return Equivalence("different", 1, 1, counterexample=other_kind)
@@ -80,26 +81,13 @@ def compare_definitions(
     return verdict
 
 
-#: What an engine's catalogue says a name is; MariaDB lists no temporary table.
-_KIND_QUERIES = {
-    "sqlite": "SELECT type, 0 FROM sqlite_master WHERE lower(name) = {name}"
-    " UNION ALL SELECT type, 1 FROM sqlite_temp_master WHERE lower(name) = {name}",
-    "duckdb": "SELECT 'table', temporary FROM duckdb_tables() WHERE lower(table_name) = {name}"
-    " UNION ALL SELECT 'view', temporary FROM duckdb_views() WHERE lower(view_name) = {name}",
-    "postgres": "SELECT relkind::text, relpersistence = 't' FROM pg_class"
-    " WHERE lower(relname) = {name}",
-    "mysql": "SELECT table_type FROM information_schema.tables"
-    " WHERE table_schema = DATABASE() AND lower(table_name) = {name}",
-}
-
-
 def _find_other_kind(
     engine: Engine, question: EquivalenceQuestion, name: str, answer: str
 ) -> Counterexample | None:
     """What the catalogue says where an answer makes a view, or what a session ends, of a table that
     stays, or the other way round: they hold the same until the tables behind them change."""
     quoted = str(exp.Literal.string(name).sql(dialect=question.engine))
-    query = _KIND_QUERIES[question.engine].format(name=quoted)
+    query = engine_cards()[question.engine].kind_query.format(name=quoted)
     kinds = []
     for sql in (question.reference, answer):
         script = bool(question.calls)
