@@ -22,6 +22,7 @@ from evalcore.access.secrets import Secrets
 from evalcore.benchmarks.functions import define_benchmark
 from evalcore.cards import BenchmarkCard
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.records import Episode, Sample, Verdict, to_plain
 from evalcore.results import BenchmarkScore, MetricScore, RunSummary
 from evalcore.runner.run_request import RunRequest
@@ -231,7 +232,7 @@ class Run:
     def _read_summary(self) -> RunSummary:
         summary = self.folder.read_summary()
         if summary is None:
-            raise UsageError(f"run {self.id} has no result yet; it is {self.state}")
+            raise UsageError(Note("run_no_result", run=self.id, state=self.state))
         return summary
 
     def __repr__(self) -> str:

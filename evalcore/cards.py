@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple
 
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.records import EvidenceKind, Record
 
 
@@ -295,7 +296,7 @@ class BenchmarkCard(Record, frozen=True):
         if self.open_metrics:
             return MetricCard(key=key, weight=1.0, title={"en": key})
         metric_keys = ", ".join(m.key for m in self.metrics)
-        raise UsageError(f"benchmark {self.key} has no metric {key!r}; it has: {metric_keys}")
+        raise UsageError(Note("metric_unknown", benchmark=self.key, metric=key, names=metric_keys))
 
 
 class SuiteCard(Record, frozen=True):

@@ -119,8 +119,7 @@ def call_reference(reference: str, owner: str, *arguments: Any) -> Any:
         if reference.startswith("evalcore."):
             raise
         raise UsageError(
-            f"the plug-in of {owner} failed: {type(error).__name__}: {error}; "
-            "fix, upgrade or uninstall it"
+            Note("plugin_failed", owner=owner, kind=type(error).__name__, problem=error)
         ) from error
 
 
@@ -136,7 +135,9 @@ def add_process_card(card: BenchmarkCard) -> None:
         if _check_benchmark(card) in taken:
             raise UnusablePlugin(f"the key {card.key!r} is taken", "rename it")
     except UnusablePlugin as error:
-        raise UsageError(f"benchmark {card.key[:80]!r}: {error.why}; {error.remedy}") from None
+        raise UsageError(
+            Note("benchmark_unusable", owner=card.key[:80], problem=error.why, remedy=error.remedy)
+        ) from None
     _process_cards[card.key] = _fill_card_titles(card)
     _load_benchmark_cards.cache_clear()
 

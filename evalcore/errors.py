@@ -29,9 +29,10 @@ class IntakeError(EvalboardError, ValueError):
 class FileError(UsageError):
     """A file that cannot be used; `problem` says why without naming it."""
 
-    def __init__(self, path: Path | str, problem: str) -> None:
-        self.path, self.problem = str(path), problem
-        super().__init__(Note("located", location=path, problem=problem))
+    def __init__(self, path: Path | str, problem: str | Exception) -> None:
+        system = problem.strerror if isinstance(problem, OSError) else ""
+        self.path, self.problem = str(path), system or str(problem)
+        super().__init__(Note("located", location=path, problem=self.problem))
 
 
 class DatasetError(UsageError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -58,6 +59,15 @@ def round_cell(value: float | None) -> float | None:
 
 def align_columns(rows: Sequence[Sequence[str]]) -> str:
     """Rows of text for a terminal, the columns padded."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
-    return "\n".join(lines)
+    widths = [max(map(measure_width, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("  ".join(map(pad_cell, row, widths)).rstrip() for row in rows)
+
+
+def measure_width(text: str) -> int:
+    """The columns of a terminal that a text takes; Chinese characters take two."""
+    return len(text) + sum(unicodedata.east_asian_width(sign) in "WF" for sign in text)
+
+
+def pad_cell(text: str, width: int) -> str:
+    """A text with blanks behind it, `width` columns of a terminal wide."""
+    return text + " " * (width - measure_width(text))

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.plain_text import to_single_line
 from evalcore.records import Record
 
@@ -160,7 +161,7 @@ def _import_plugin(point: EntryPoint) -> Any:
     standard error, since standard output may be data. Raises Unusable, whatever the import raises,
     and where it takes longer than IMPORT_SECONDS."""
     if getattr(_thread, "importing", False):
-        raise UsageError("a plug-in asks for the plug-ins while it is imported; ask later")
+        raise UsageError(Note("plugin_early"))
     outcome: list[Any] = []
     failure: list[BaseException] = []
 

@@ -17,6 +17,7 @@ from typing import Any, Literal
 import msgspec
 
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.intake.files import read_document
 from evalcore.intake.http import ReplyLimits
 from evalcore.records import Record
@@ -167,12 +168,10 @@ def load_settings(data: str | Path | None = None) -> Settings:
     try:
         settings = msgspec.convert(values, Settings, strict=False)
     except msgspec.ValidationError as error:
-        raise UsageError(
-            f"setting not understood: {error}; see Settings in docs/deploy.md"
-        ) from None
+        raise UsageError(Note("setting_wrong", problem=error)) from None
     check_access_mode(settings.access)
     if settings.max_reply_bytes < 1 or settings.max_reply_bytes_in_flight < 1:
-        raise UsageError("settings max_reply_bytes and max_reply_bytes_in_flight must be above 0")
+        raise UsageError(Note("setting_reply_bytes"))
     return settings
 
 
@@ -197,7 +196,7 @@ def check_access_mode(mode: str) -> None:
     """Raises UsageError for a mode of access that is none."""
     if mode not in ACCESS_MODES:
         modes = ", ".join(filter(None, ACCESS_MODES))
-        raise UsageError(f"setting access (EVALBOARD_ACCESS) is {mode!r}; known: {modes}")
+        raise UsageError(Note("setting_access", mode=mode, names=modes))
 
 
 @cache
@@ -215,13 +214,13 @@ def _read_settings_file(path: str) -> dict[str, Any]:
     file_path = Path(path) if path else Path("evalboard.toml")
     if not file_path.is_file():
         if path:
-            raise UsageError(f"EVALBOARD_CONFIG names {path}, which is not a file")
+            raise UsageError(Note("setting_no_file", path=path))
         return {}
     values = read_document(file_path, ".toml")
     fields = _map_setting_variables()
     for name in values:
         if name not in fields:
             raise UsageError(
-                f"{file_path}: unknown setting {name!r}; known: {', '.join(sorted(fields))}"
+                Note("setting_unknown", path=file_path, name=name, names=", ".join(sorted(fields)))
             )
     return values

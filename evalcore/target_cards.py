@@ -20,7 +20,8 @@ from filelock import FileLock, Timeout
 from evalcore.access import policy
 from evalcore.access.policy import Visitor
 from evalcore.access.redaction import mask_target
-from evalcore.errors import IndexFileError, UsageError
+from evalcore.errors import FileError, IndexFileError, UsageError
+from evalcore.i18n import Note
 from evalcore.records import Record, from_json
 from evalcore.settings import Settings
 from evalcore.store.tinydb_storage import AtomicStorage, KeyedDatabase, file_signature
@@ -98,15 +99,15 @@ def save_card(settings: Settings, visitor: Visitor, key: str, card: TargetCard) 
             else:
                 table.put(name, msgspec.to_builtins(card))
     except Timeout:
-        raise IndexFileError(f"{path}: another process holds its lock; try again") from None
+        raise IndexFileError(Note("card_locked", path=path)) from None
     except OSError as error:
-        raise IndexFileError(f"{path}: {error.strerror}; nothing was changed") from None
+        raise IndexFileError(Note("index_unchanged", path=path, problem=error.strerror)) from None
 
 
 def check_target_card(card: TargetCard) -> None:
     """Raises UsageError naming the first field that cannot be, and what it has to look like."""
     for field, problem in find_card_problems(card).items():
-        raise UsageError(f"{field}: {problem}")
+        raise FileError(field, problem)
 
 
 def find_card_problems(card: TargetCard) -> dict[str, str]:
@@ -135,11 +136,11 @@ def encode_logo(content: bytes) -> str:
     try:
         with Image.open(BytesIO(content), formats=("PNG", "JPEG", "WEBP", "GIF")) as picture:
             if max(picture.size) > _LOGO_LARGEST:  # a small file may hold a picture of gigabytes
-                raise UsageError(f"logo: at most {_LOGO_LARGEST} pixels per side")
+                raise UsageError(Note("card_logo_large", most=_LOGO_LARGEST))
             picture.thumbnail((LOGO_PIXELS, LOGO_PIXELS))
             small, out = picture.convert("RGBA"), BytesIO()
     except (UnidentifiedImageError, OSError, ValueError, Image.DecompressionBombError):
-        raise UsageError("logo: not a PNG, JPEG, WebP or GIF image") from None
+        raise UsageError(Note("card_logo_kind")) from None
     small.save(out, "PNG", optimize=True)
     return _LOGO + b64encode(out.getvalue()).decode()
 
@@ -179,9 +180,7 @@ def _load_card_file(path: Path, version: str) -> dict[str, TargetCard]:
             check_target_card(card)
         return cards
     except (msgspec.MsgspecError, UsageError) as error:
-        raise IndexFileError(
-            f"{path}: a card is broken ({error}); fix the file or move it away"
-        ) from None
+        raise IndexFileError(Note("card_broken", path=path, problem=error)) from None
 
 
 # The colour follows from the target's name alone. Two targets may share one, so a chart names its

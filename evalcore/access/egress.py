@@ -236,10 +236,8 @@ def parse_origin(address: str) -> Origin:
         parts = urlsplit(address)
         host, port = (parts.hostname or "").lower(), parts.port or _PORTS[parts.scheme]
     except (ValueError, KeyError):
-        raise UsageError(
-            "an address must look like https://HOST/v1 or http://HOST:PORT/v1"
-        ) from None
+        raise UsageError(Note("address_form")) from None
     plain = host.isascii() and host.isprintable() and not set(host) & set(" \\@/?#%")
     if not host or not plain or parts.username is not None:
-        raise UsageError("an address must name a plain host, without a user before it")
+        raise UsageError(Note("address_plain_host"))
     return Origin(parts.scheme, host, port)

@@ -14,7 +14,7 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evalcore.errors import FileError, UsageError
+from evalcore.errors import FileError
 from evalcore.i18n import Note
 from evalcore.intake.files import read_bytes
 
@@ -136,7 +136,7 @@ def _write_new_file(path: Path, content: bytes, mode: int) -> None:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror or error}") from None
+        raise FileError(path, error) from None
 
 
 def _first_line(error: Exception) -> str:

@@ -410,12 +410,18 @@ def check_options(card: BenchmarkCard, overrides: Mapping[str, Any]) -> dict[str
     for name, value in overrides.items():
         if name not in declared:
             names = ", ".join([*declared, "weights.METRIC", "difficulty.N", "prompt", "data_path"])
-            raise UsageError(f"option {card.key}.{name} is unknown; known: {names}")
+            raise UsageError(Note("option_unknown", owner=card.key, name=name, names=names))
         options[name] = _convert_option(f"{card.key}.{name}", declared[name].type, value)
         choices = declared[name].choices
         if choices and options[name] not in (*choices, *declared[name].former_choices):
             raise UsageError(
-                f"option {card.key}.{name}={value!r} is not one of: {', '.join(choices)}"
+                Note(
+                    "option_choice",
+                    owner=card.key,
+                    name=name,
+                    value=value,
+                    names=", ".join(choices),
+                )
             )
     return options
 
@@ -437,4 +443,4 @@ def _convert_option(name: str, kind: str, value: Any) -> Any:
             return value.split(",") if isinstance(value, str) else list(value)
         return {"int": int, "float": float, "str": str}[kind](value)
     except (TypeError, ValueError):
-        raise UsageError(f"option {name}: {value!r} is not a {kind}") from None
+        raise UsageError(Note("option_type", name=name, value=value, kind=kind)) from None

@@ -181,11 +181,11 @@ def _find_case_files(source: DatasetSource, files: Mapping[str, Sequence[str]]) 
     if root.is_file():
         return [root]
     if not root.is_dir():
-        raise DatasetError(root, None, "", "no such file or folder")
+        raise DatasetError(root, None, "", Note("no_such_path"))
     selected = set(source.metrics)
     stems = [stem for stem, metrics in files.items() if not selected or selected & set(metrics)]
     paths = [path for stem in stems if (path := root / f"{stem}.jsonl").is_file()]
     if not paths:
         names = ", ".join(f"{stem}.jsonl" for stem in stems)
-        raise DatasetError(root, None, "", f"holds none of: {names}")
+        raise DatasetError(root, None, "", Note("holds_none_of", names=names))
     return paths

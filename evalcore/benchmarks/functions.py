@@ -17,6 +17,7 @@ from evalcore import catalog
 from evalcore.benchmarks.base import Benchmark, Context, DatasetSource
 from evalcore.cards import BenchmarkCard, MetricCard
 from evalcore.errors import EnvironmentFailure, UsageError
+from evalcore.i18n import Note
 from evalcore.records import Completion, Episode, Message, Sample, Verdict, to_json, to_plain
 
 #: What a scoring function can take, by the name of the parameter.
@@ -65,7 +66,7 @@ def define_benchmark(
     parameters = _check_parameters(function)
     samples = [_build_sample(number, case) for number, case in enumerate(cases)]
     if not samples:
-        raise UsageError(f"benchmark {key!r} has no case")
+        raise UsageError(Note("function_no_case", owner=key))
     _check_unique_ids(samples)
     metrics = tuple(dict.fromkeys(sample.metric for sample in samples))
     card = BenchmarkCard(
@@ -107,7 +108,7 @@ class FunctionBenchmark(Benchmark):
     def load_dataset(self, source: DatasetSource) -> list[Sample]:
         """The cases of the definition; a file is none of them."""
         if source.name or not source.path.endswith("functions.py"):
-            raise UsageError(f"benchmark {self.key} has the cases of its definition and no others")
+            raise UsageError(Note("function_own_cases", owner=self.key))
         chosen = source.metrics or tuple(metric.key for metric in self.card.metrics)
         return [sample for sample in self.samples if sample.metric in chosen]
 
@@ -155,16 +156,16 @@ class FunctionBenchmark(Benchmark):
 
 def _build_sample(number: int, case: Mapping[str, Any]) -> Sample:
     if not isinstance(case, Mapping) or not isinstance(case.get("input"), str):
-        raise UsageError(f"case {number} needs a field 'input' with the question as text")
+        raise UsageError(Note("function_no_input", number=number))
     difficulty = case.get("difficulty", 1)
     if difficulty not in (1, 2, 3):
-        raise UsageError(f"case {number}, field difficulty: {difficulty!r} is not 1, 2 or 3")
+        raise UsageError(Note("function_difficulty", number=number, value=difficulty))
     metric, name = str(case.get("metric", _METRIC)), str(case.get("id", number))
     try:
         rest = {key: value for key, value in case.items() if key not in _FIELDS}
         to_json(rest)
     except TypeError as error:
-        raise UsageError(f"case {number} holds what is no JSON: {error}") from None
+        raise UsageError(Note("function_no_json", number=number, problem=error)) from None
     reference = {"answer": case["reference"]} if "reference" in case else {}
     return Sample(
         metric=metric,
@@ -180,7 +181,7 @@ def _check_unique_ids(samples: Sequence[Sample]) -> None:
     seen: set[str] = set()
     for sample in samples:
         if sample.key in seen:
-            raise UsageError(f"two cases have the id {sample.id!r}")
+            raise UsageError(Note("function_same_id", id=sample.id))
         seen.add(sample.key)
 
 
@@ -189,10 +190,7 @@ def _check_parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     parameters = tuple(inspect.signature(function).parameters)
     unknown = [name for name in parameters if name not in _INPUTS]
     if unknown or "answer" not in parameters:
-        raise UsageError(
-            f"a scoring function takes answer, and case or messages; this one takes "
-            f"{', '.join(parameters) or 'nothing'}"
-        )
+        raise UsageError(Note("function_scorer", names=", ".join(parameters) or "nothing"))
     return parameters
 
 
@@ -201,8 +199,5 @@ def _hash_source(function: Callable[..., Any]) -> str:
     try:
         text = inspect.getsource(function)
     except (OSError, TypeError):
-        raise UsageError(
-            "the text of this scoring function cannot be read; give its rules a version: "
-            "@evalcore.benchmark(cases, version='1')"
-        ) from None
+        raise UsageError(Note("function_no_text")) from None
     return hashlib.sha256(text.encode()).hexdigest()[:12]

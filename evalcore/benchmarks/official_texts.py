@@ -47,8 +47,12 @@ class OfficialTexts(Record, frozen=True):
             return msgspec.convert(self.texts, kind)
         except msgspec.ValidationError as error:
             raise UsageError(
-                f"the official texts of {self.benchmark} from {self.source} cannot be used: "
-                f"{error}; fetch them again"
+                Note(
+                    "official_texts_unusable",
+                    benchmark=self.benchmark,
+                    source=self.source,
+                    problem=error,
+                )
             ) from None
 
 

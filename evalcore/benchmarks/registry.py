@@ -13,6 +13,7 @@ from evalcore.benchmarks import functions
 from evalcore.benchmarks.base import Benchmark, check_options
 from evalcore.catalog import BenchmarkCard
 from evalcore.errors import EvalboardError, UsageError
+from evalcore.i18n import Note
 
 
 def instantiate_benchmark(key: str, options: Mapping[str, Any] | None = None) -> Benchmark:
@@ -36,8 +37,7 @@ def plugin_faults(key: str) -> Iterator[None]:
         if catalog.is_builtin(key):
             raise
         raise UsageError(
-            f"the plug-in of benchmark {key} failed: {type(error).__name__}: {error}; "
-            "fix, upgrade or uninstall it"
+            Note("plugin_benchmark_failed", owner=key, kind=type(error).__name__, problem=error)
         ) from error
 
 
@@ -46,9 +46,7 @@ def data_folder(card: BenchmarkCard) -> Path:
     if functions.is_defined(card.key):
         return Path(functions.__file__)
     if not card.dataset:
-        raise UsageError(
-            f"benchmark {card.key} has no dataset of its own; name one with --dataset PATH"
-        )
+        raise UsageError(Note("benchmark_no_dataset", owner=card.key))
     with plugin_faults(card.key):
         module = import_module(card.implementation.partition(":")[0])
         return Path(str(module.__file__)).parent / card.dataset

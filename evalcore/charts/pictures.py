@@ -16,6 +16,7 @@ import msgspec
 import orjson
 
 from evalcore.errors import EnvironmentFailure, UsageError
+from evalcore.i18n import Note
 from evalcore.plain_text import to_single_line
 from evalcore.records import Record
 from evalcore.target_cards import colour_of
@@ -274,7 +275,7 @@ def render_chart_file(
     """A Vega-Lite specification as a file of a format of FORMATS. Raises UsageError where the
     drawing package is not installed, EnvironmentFailure where it fails."""
     if not has_chart_renderer():
-        raise UsageError(f"a chart file needs {PACKAGE}: {INSTALL}")
+        raise UsageError(Note("chart_missing", package=PACKAGE, command=INSTALL))
     request = {
         "form": form,
         "spec": apply_chart_theme(spec, title=title, source=source, theme=theme),

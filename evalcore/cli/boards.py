@@ -9,7 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from evalcore.errors import UsageError
+from evalcore.cli.terminal import get_language
+from evalcore.errors import FileError, UsageError
+from evalcore.i18n import Note
 from evalcore.plain_text import format_count
 
 if TYPE_CHECKING:
@@ -88,9 +90,9 @@ def _print_board(args: argparse.Namespace) -> int:
     if args.scope:
         return _print_scope_boards(args)
     if args.json and args.format not in (None, "json"):
-        raise UsageError(f"--json and --format {args.format} contradict each other; use one")
+        raise UsageError(Note("cli_two_formats", form=args.format))
     if not args.published and (args.month or args.setup):
-        raise UsageError("--month and --setup belong to --published PUBLISHER")
+        raise UsageError(Note("cli_published_only"))
     published = (args.published, args.month, args.setup)
     chosen = board_export.BoardSelection(args.suite, args.board, args.by, *published)
     if args.chart is not None:
@@ -98,13 +100,13 @@ def _print_board(args: argparse.Namespace) -> int:
     form = args.format or ("json" if args.json else "text")
     current = settings.load_settings(args.data)
     if args.target and form not in ("text", "json"):
-        raise UsageError(f"--target is printed as text or json, not as {form}")
+        raise UsageError(Note("cli_target_form", form=form))
     if args.target:
         text = board_export.render_target_listing(
-            current, chosen, args.target, as_json=form == "json"
+            current, chosen, args.target, as_json=form == "json", language=get_language()
         )
     else:
-        text = board_export.render_board_listing(current, chosen, form)
+        text = board_export.render_board_listing(current, chosen, form, get_language())
     if args.out is None:
         sys.stdout.write(text)
         return _DONE
@@ -129,7 +131,7 @@ def _write_board_chart(args: argparse.Namespace, chosen: BoardSelection) -> int:
     from evalcore.exchange import board_export
 
     if args.format or args.out or args.json:
-        raise UsageError("--chart writes its own file; drop --format, --json and --out")
+        raise UsageError(Note("cli_chart_alone"))
     picture = board_export.render_board_chart(
         settings.load_settings(args.data), chosen, args.chart.suffix[1:].lower(), args.theme
     )
@@ -140,7 +142,7 @@ def _write_board_file(flag: str, path: Path, content: bytes) -> int:
     try:
         path.write_bytes(content)
     except OSError as error:
-        raise UsageError(f"{flag} {path}: {error.strerror}") from None
+        raise FileError(f"{flag} {path}", error) from None
     return _DONE
 
 
@@ -177,7 +179,7 @@ def _compare_runs(args: argparse.Namespace) -> int:
     from evalcore.views import comparison_report, comparison_runs
 
     if args.cases < 0:
-        raise UsageError(f"--cases {args.cases}: must not be negative")
+        raise UsageError(Note("cli_negative_cases", number=args.cases))
     roots = settings.load_settings(args.data).run_roots
     comparison = comparison_runs.load_lineup(
         roots, comparison_runs.validate_compared_runs(args.runs)
@@ -235,7 +237,7 @@ def _show_or_set_card(args: argparse.Namespace) -> int:
     current, changes = settings.load_settings(args.data), _collect_card_changes(args)
     name = mask_target(args.key)
     if args.remove and changes:
-        raise UsageError("--remove deletes the whole card; drop the other flags")
+        raise UsageError(Note("cli_card_remove"))
     shown = load_cards(current).get(name, NO_CARD)
     if args.remove:
         save_card(current, OPERATOR, args.key, NO_CARD)
@@ -268,14 +270,14 @@ def _check_card_type(name: str) -> None:
 
     if name not in get_args(TargetType):
         allowed = ", ".join(filter(None, get_args(TargetType)))
-        raise UsageError(f"--type {name}: must be one of {allowed}, or empty")
+        raise UsageError(Note("cli_card_type", name=name, names=allowed))
 
 
 def _parse_billions(text: str) -> float | None:
     try:
         return float(text) if text else None
     except ValueError:
-        raise UsageError(f"--parameters {text}: must be a number above 0, in billions") from None
+        raise UsageError(Note("cli_card_parameters", value=text)) from None
 
 
 def _load_logo(path: str) -> str:
@@ -286,7 +288,7 @@ def _load_logo(path: str) -> str:
     try:
         content = Path(path).read_bytes()
     except OSError as error:
-        raise UsageError(f"--logo {path}: {error.strerror}") from None
+        raise FileError(f"--logo {path}", error) from None
     return encode_logo(content)
 
 

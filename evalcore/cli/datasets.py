@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from evalcore import catalog
 from evalcore.cli.exchange import add_command_flags, print_command_result, read_command_flags
-from evalcore.errors import UsageError
+from evalcore.errors import FileError, UsageError
+from evalcore.i18n import Note
 from evalcore.plain_text import format_count
 
 if TYPE_CHECKING:
@@ -177,7 +178,7 @@ def _write_template(args: argparse.Namespace) -> int:
 
     parts = find_upload_form(args.benchmark).parts
     if args.part not in ("", *parts):
-        raise UsageError(f"--part {args.part!r}: must be one of {', '.join(parts)}")
+        raise UsageError(Note("cli_part", part=args.part, names=", ".join(parts)))
     settings = _load_cli_settings(args)
     described = [
         form
@@ -185,17 +186,17 @@ def _write_template(args: argparse.Namespace) -> int:
         if (form := data_client.load_upload_template(args.benchmark, part, settings)) is not None
     ]
     if not described:
-        raise UsageError(f"{args.benchmark} has no bundled case that shows what one looks like")
+        raise UsageError(Note("cli_no_example", benchmark=args.benchmark))
     text = build_starter(args.benchmark, described)
     if args.out is None:
         sys.stdout.write(text)
         return _DONE
     if args.out.exists():
-        raise UsageError(f"--out {args.out}: is there already; choose another name")
+        raise UsageError(Note("cli_out_exists", path=args.out))
     try:
         args.out.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"--out {args.out}: {error.strerror or error}") from None
+        raise FileError(f"--out {args.out}", error) from None
     print(json.dumps({"path": str(args.out)}) if args.json else f"wrote {args.out}")
     return _DONE
 
@@ -266,7 +267,7 @@ def _read_upload(args: argparse.Namespace) -> tuple[Upload, HubRows | None]:
         with path.open("rb") as file:
             content = file.read(MAX_FILE_BYTES + 1)
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror or error}") from None
+        raise FileError(path, error) from None
     part = args.part or guess_part(args.benchmark, path.name)
     return Upload(args.benchmark, path.name, content, part), None
 
@@ -285,10 +286,6 @@ def _remove_dataset(args: argparse.Namespace) -> int:
 def _fetch_for_benchmark(key: str, command: CommandCard, args: argparse.Namespace) -> int:
     flags = read_command_flags(args, command)
     done = catalog.call_reference(
-        command.run, key, _load_cli_settings(args), args.out, flags, _print_stderr
+        command.run, key, _load_cli_settings(args), args.out, flags, partial(print, file=sys.stderr)
     )
     return print_command_result(args, done)
-
-
-def _print_stderr(line: str) -> None:
-    print(line, file=sys.stderr)

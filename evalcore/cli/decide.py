@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
+from evalcore.cli.terminal import get_language
+
 Verb = Callable[[argparse.Namespace], int]
 _DONE = 0
 
@@ -56,13 +58,14 @@ def _add_repeatable(sub: argparse.ArgumentParser, flag: str, metavar: str, about
 def _decide(args: argparse.Namespace) -> int:
     from evalcore import settings
     from evalcore.errors import UsageError
+    from evalcore.i18n import Note
     from evalcore.records import to_json
     from evalcore.views import decision_payloads
 
     if args.published and (args.suite or args.board):
-        raise UsageError("--published names a board by itself; drop --suite and --board")
+        raise UsageError(Note("cli_published_alone"))
     if not args.published and (args.month or args.setup):
-        raise UsageError("--month and --setup belong to --published PUBLISHER")
+        raise UsageError(Note("cli_published_only"))
     names = ("suite", "board", "published", "month", "setup", "level")
     limits = ("max_cost_per_case", "max_cost_per_run")
     query = decision_payloads.DecisionQuery(
@@ -78,5 +81,5 @@ def _decide(args: argparse.Namespace) -> int:
         payload = decision_payloads.build_decision_payload(key, table, decision)
         print(to_json(payload, ordered=False).decode())
     else:
-        print(decision_payloads.format_decision(table, decision))
+        print(decision_payloads.format_decision(table, decision, get_language()))
     return _DONE

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalcore.errors import UsageError
+from evalcore.errors import FileError, UsageError
+from evalcore.i18n import Note
 
 if TYPE_CHECKING:
     from evalcore.sqlkit.equivalence.pairs import Pair, PairDecision
@@ -53,17 +54,12 @@ def _decide(args: argparse.Namespace) -> int:
     single = (args.engine, args.schema, args.reference, args.answer)
     if args.pairs is None:
         if None in single or args.out is not None:
-            raise UsageError(
-                "give --engine, --schema, --reference and --answer, or --pairs FILE.jsonl with "
-                "--out FILE.jsonl"
-            )
+            raise UsageError(Note("cli_pairs_missing"))
         decision = next(decide_pairs([_build_pair(args)]))
         print(_to_json(decision) if args.json else _format_decision(decision))
         return _DONE
     if any(value is not None for value in single):
-        raise UsageError(
-            "--pairs already contains engine, schema and statements; drop the other flags"
-        )
+        raise UsageError(Note("cli_pairs_whole"))
     pairs = _read_pairs(args.pairs)
     counts: dict[str, int] = {}
     out = sys.stdout if args.out is None else args.out.open("w", encoding="utf-8")
@@ -102,7 +98,7 @@ def _read_file(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise UsageError(f"{path} is not UTF-8 text") from None
+        raise UsageError(Note("not_utf8", path=path)) from None
 
 
 def _read_pairs(path: Path) -> list[Pair]:
@@ -112,7 +108,7 @@ def _read_pairs(path: Path) -> list[Pair]:
         try:
             return read_pairs(iter(lambda: file.readline(MAX_LINE_BYTES + 1), b""))
         except UsageError as error:
-            raise UsageError(f"{path}: {error}") from None
+            raise FileError(path, str(error)) from None
 
 
 def _to_json(decision: PairDecision) -> str:

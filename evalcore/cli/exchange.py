@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from evalcore import catalog
 from evalcore.cli import hub, logs, trackers
-from evalcore.errors import UsageError
+from evalcore.errors import FileError, UsageError
+from evalcore.i18n import Note
 from evalcore.plain_text import format_count
 
 if TYPE_CHECKING:
@@ -179,12 +180,12 @@ def _export_run(args: argparse.Namespace) -> int:
         for flag in command.flags:
             typed = read_command_flags(args, command)[flag.name] != flag.default
             if typed and flag.name not in own_flags:
-                raise UsageError(f"--{flag.name} is for --format {key} only; drop it")
+                raise UsageError(Note("cli_flag_of_form", flag=flag.name, form=key))
     if args.hub and args.format != EVAL_RESULTS:
-        raise UsageError(f"--hub is for --format {EVAL_RESULTS} only; drop it")
+        raise UsageError(Note("cli_flag_of_form", flag="hub", form=EVAL_RESULTS))
     if args.source and args.format not in (EVAL_RESULTS, trackers.RECORDS):
         forms = f"{EVAL_RESULTS} and {trackers.RECORDS}"
-        raise UsageError(f"--source is for --format {forms} only; drop it")
+        raise UsageError(Note("cli_flag_of_form", flag="source", form=forms))
     trackers.check_tracker_flags(args)
     folder = run_folder.find_run(args.run, settings.run_roots)
     if args.format in _EXPORTERS:
@@ -211,13 +212,13 @@ def _write_report_parts(args: argparse.Namespace, parts: Iterable[str]) -> int:
         else:
             write_atomic(args.out, (part.encode() for part in chain([first], rest)))
     except OSError as error:
-        raise UsageError(f"--out {args.out}: {error.strerror}") from None
+        raise FileError(f"--out {args.out}", error) from None
     return _DONE
 
 
 def _require_output_path(args: argparse.Namespace, kind: str = "folder") -> Path:
     if args.out is None:
-        raise UsageError(f"--out is missing: the {kind} that --format {args.format} writes")
+        raise UsageError(Note("cli_out_missing", kind=kind, form=args.format))
     return Path(args.out)
 
 
@@ -356,7 +357,7 @@ def _verify_published(args: argparse.Namespace) -> int:
     from evalcore.exchange.scale import judge_errors, verify
 
     if args.jobs is not None and args.jobs < 1:
-        raise UsageError(f"--jobs {args.jobs}: give at least 1")
+        raise UsageError(Note("cli_jobs", number=args.jobs))
     settings = _load_cli_settings(args)
     is_watched = not args.json and sys.stderr.isatty()
     with _draw_verify_progress() if is_watched else nullcontext(_ignore_progress) as progress:

@@ -7,7 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from evalcore.cli.terminal import get_language
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 
 Verb = Callable[[argparse.Namespace], int]
 STATUSES = {"passed": 0, "failed": 1, "inconclusive": 4}
@@ -39,11 +41,12 @@ def add_gate_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Ver
 def _check_run(args: argparse.Namespace) -> int:
     from evalcore import settings
     from evalcore.exchange import gate_report
+    from evalcore.exchange.gate_report import format_gate_lines
     from evalcore.records import to_json
     from evalcore.views.gate import GateRules, check_gate
 
     if args.max_drop is not None and not args.against:
-        raise UsageError("--max-drop needs a base run; give --against RUN")
+        raise UsageError(Note("cli_gate_base"))
     max_drop = 2.0 if args.max_drop is None else args.max_drop
     roots, against = settings.load_settings(args.data).run_roots, args.against
     if against and Path(against).is_dir():
@@ -54,5 +57,5 @@ def _check_run(args: argparse.Namespace) -> int:
         args.junit.write_bytes(gate_report.render_gate_junit(report))
     if args.markdown is not None:
         args.markdown.write_text(gate_report.render_gate_markdown(report), "utf-8")
-    print(to_json(report).decode() if args.json else gate_report.format_gate_lines(report))
+    print(to_json(report).decode() if args.json else format_gate_lines(report, get_language()))
     return STATUSES[report.state]

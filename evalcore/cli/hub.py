@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.plain_text import format_count
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def _find_run(args: argparse.Namespace, settings: Settings) -> RunFolder:
 def _open_folder(args: argparse.Namespace) -> Iterator[Path]:
     """The folder that is asked for; one that is gone afterwards for what is only uploaded."""
     if args.out is None and not args.push:
-        raise UsageError("--out DIR or --push OWNER/NAME is missing: where it is to be written")
+        raise UsageError(Note("cli_hub_where"))
     if args.out is not None:
         yield args.out
         return

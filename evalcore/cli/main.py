@@ -48,6 +48,7 @@ from evalcore.cli.terminal import (
     Amount,
     find_language,
     get_amount,
+    get_language,
     say_always,
     tr,
     use_amount,
@@ -230,7 +231,8 @@ def _print_listing(args: argparse.Namespace) -> int:
 
     settings = load_operator_settings(args)
     rows = payloads.build_listing(args.what, settings)
-    print(json.dumps(rows, ensure_ascii=False) if args.json else payloads.as_text(rows))
+    text = payloads.as_text(rows, get_language())
+    print(json.dumps(rows, ensure_ascii=False) if args.json else text)
     for problem in payloads.find_listing_problems(args.what, settings):
         print(problem, file=sys.stderr if args.json else sys.stdout)
     return DONE

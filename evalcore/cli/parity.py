@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalcore.cli import run
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.plain_text import align_columns, format_count, to_single_line
 from evalcore.records import Record
 
@@ -111,13 +112,13 @@ def _build_requests(args: argparse.Namespace) -> list[RunRequest]:
 
     request, _ = run.build_run_request(args)
     if request.epochs != 1:
-        raise UsageError("--epochs: parity asks every case once, without randomness")
+        raise UsageError(Note("cli_parity_epochs"))
     specs = [
         _choose_greedy(sweep.read_target(text, request.target_options))
         for text in (args.reference, args.candidate)
     ]
     if specs[0] == specs[1]:
-        raise UsageError("both targets are the same; options may follow a target: T?KEY=VALUE")
+        raise UsageError(Note("cli_parity_same"))
     return [
         msgspec.structs.replace(request, target=spec.key, target_options=spec.options)
         for spec in specs
@@ -134,7 +135,7 @@ def _choose_greedy(spec: TargetSpec) -> TargetSpec:
     if card is None or not any(option.name == "temperature" for option in card.options):
         return spec
     if str(spec.options.get("temperature", "0")).strip("0.") != "":
-        raise UsageError(f"{spec.key}: parity compares greedy answers; leave temperature out")
+        raise UsageError(Note("cli_parity_greedy", target=spec.key))
     return msgspec.structs.replace(spec, options={**spec.options, "temperature": "0"})
 
 

@@ -21,6 +21,7 @@ from typing import Any
 
 from evalcore import catalog
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 
 Verb = Callable[[argparse.Namespace], int]
 KINDS = ("benchmark", "target", "engine")
@@ -65,10 +66,7 @@ def _read_next_steps(folder: Path) -> list[str]:
 def build_plugin_values(kind: str, name: str) -> dict[str, str]:
     """What fills the templates; raises UsageError for a name that cannot be used."""
     if not _NAME.fullmatch(name) or keyword.iskeyword(name) or not catalog.is_usable_key(name):
-        raise UsageError(
-            f"{name!r} cannot be the name of a {kind}: use 2 to 40 lowercase letters, digits and "
-            "_, starting with a letter, and no reserved word such as class or score"
-        )
+        raise UsageError(Note("cli_new_name", name=name, kind=kind))
     taken = {
         "benchmark": {*catalog.benchmark_cards(), *catalog.suite_cards()},
         "target": set(catalog.target_kinds()),
@@ -76,9 +74,9 @@ def build_plugin_values(kind: str, name: str) -> dict[str, str]:
     }[kind]
     module = f"evalboard_{name}"
     if name in taken:
-        raise UsageError(f"{kind} {name!r} already exists; choose another name")
+        raise UsageError(Note("cli_new_exists", kind=kind, name=name))
     if module in sys.modules or module in packages_distributions():
-        raise UsageError(f"the Python package {module} is already installed; choose another name")
+        raise UsageError(Note("cli_new_installed", module=module))
     words = name.split("_")
     return {
         "NAME": name,
@@ -97,7 +95,7 @@ def write_plugin(kind: str, values: dict[str, str], into: Path) -> tuple[Path, l
     """
     folder = into / values["PROJECT"]
     if folder.exists():
-        raise UsageError(f"{folder} already exists; remove it, or choose another name or --into")
+        raise UsageError(Note("cli_new_folder", folder=folder))
     written = []
     for path, template in _list_templates(files("evalcore.cli") / "templates" / kind):
         name = path.removesuffix(_SUFFIX).replace("test_package", f"test_{values['NAME']}")
@@ -108,7 +106,9 @@ def write_plugin(kind: str, values: dict[str, str], into: Path) -> tuple[Path, l
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(_fill_template(template, values), encoding="utf-8")
         except OSError as error:
-            raise UsageError(f"{target} cannot be written: {error.strerror or error}") from None
+            raise UsageError(
+                Note("cannot_write", path=target, problem=error.strerror or error)
+            ) from None
         written.append(name)
     return folder, sorted(written)
 

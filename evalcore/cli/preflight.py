@@ -11,6 +11,7 @@ from typing import Any
 from evalcore.access.secrets import scrub_secrets
 from evalcore.cli.terminal import tr, tr_note
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.plain_text import align_columns
 
 Verb = Callable[[argparse.Namespace], int]
@@ -105,5 +106,5 @@ def _split_option(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name:
         shown = scrub_secrets(text)
-        raise UsageError(f"--target-option must have the form KEY=VALUE, got {shown!r}")
+        raise UsageError(Note("cli_key_value", flag="--target-option", value=repr(shown)))
     return name, value

@@ -8,7 +8,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evalcore.cli.exchange import print_stderr
+from evalcore.cli.terminal import get_language, tr, tr_count
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.plain_text import NOT_RUN, format_count, to_single_line
 
 if TYPE_CHECKING:
@@ -62,7 +65,7 @@ def _list_publishers(args: argparse.Namespace) -> int:
 
     current = settings.load_settings(args.data)
     rows = published_payloads.list_publishers(current)
-    _print_data(args, rows, payloads.as_text(rows))
+    _print_data(args, rows, payloads.as_text(rows, get_language()))
     for problem in published_payloads.find_publication_problems(current):
         print(problem, file=sys.stderr)
     return _DONE
@@ -73,11 +76,8 @@ def _refresh_publication(args: argparse.Namespace) -> int:
     from evalcore.exchange.published import refresh
     from evalcore.records import to_plain
 
-    def report(line: str) -> None:
-        print(line, file=sys.stderr)
-
     done = refresh.refresh_publication(
-        settings.load_settings(args.data), args.path, args.date, report
+        settings.load_settings(args.data), args.path, args.date, print_stderr
     )
     entries = "1 entry" if done.entries == 1 else f"{done.entries} entries"
     text = (
@@ -94,7 +94,7 @@ def _compare_rows(args: argparse.Namespace) -> int:
     from evalcore.views import published_pairs, published_payloads
 
     if args.cases < 0:
-        raise UsageError(f"--cases {args.cases}: must not be negative")
+        raise UsageError(Note("cli_negative_cases", number=args.cases))
     comparison = published_pairs.compare_published_rows(
         settings.load_settings(args.data), args.first, args.second, args.publisher
     )
@@ -124,13 +124,16 @@ def _format_comparison(comparison: PairComparison, cases: int) -> str:
         }
         for pair in comparison.pairs
     ]
-    parts = ["\n".join(head), payloads.as_text(rows) if rows else "no benchmark in common"]
+    parts = [
+        "\n".join(head),
+        payloads.as_text(rows, get_language()) if rows else tr("cli.no_common"),
+    ]
     if any(pair.result is None for pair in comparison.pairs):
-        parts.append("The verdicts are not published: differences of claims cannot be tested.")
+        parts.append(tr("cli.claims_untested"))
     if comparison.excluded:
-        parts.append(f"Left out, asked with other cases: {', '.join(comparison.excluded)}")
+        parts.append(tr("cli.other_cases", names=", ".join(comparison.excluded)))
     if comparison.cases and cases:
-        parts.append(f"{format_count(len(comparison.cases), 'case')} with different verdicts")
+        parts.append(tr_count("cli.cases_differ", len(comparison.cases)))
         parts.append(
             payloads.as_text(
                 [
@@ -142,7 +145,8 @@ def _format_comparison(comparison: PairComparison, cases: int) -> str:
                         "solved by": "A" if c.first else "B",
                     }
                     for c in comparison.cases[:cases]
-                ]
+                ],
+                get_language(),
             )
         )
     return "\n\n".join(parts)
@@ -181,12 +185,12 @@ def _format_findings(findings: Sequence[ClaimFinding]) -> str:
             "row": to_single_line(finding.row),
             "benchmark": finding.benchmark,
             "metric": finding.metric or "all",
-            "finding": describe_finding(finding, "en"),
+            "finding": describe_finding(finding, get_language()),
         }
         for finding in findings
     ]
-    text = f"{payloads.as_text(rows)}\n\n" if rows else ""
-    return f"{text}{format_count(len(findings), 'finding')}"
+    text = f"{payloads.as_text(rows, get_language())}\n\n" if rows else ""
+    return f"{text}{tr_count('cli.findings', len(findings))}"
 
 
 def _print_data(args: argparse.Namespace, data: Any, text: str) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from evalcore.access.secrets import scrub_secrets
 from evalcore.cli.terminal import get_amount, get_language, say, say_always, tr, tr_note
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -169,7 +170,7 @@ def load_operator_settings(args: argparse.Namespace) -> Settings:
     typed = {name: value for name, value in values.items() if value is not None}
     for name, value in typed.items():
         if not isinstance(value, str) and not 0 <= value < 10**6:
-            raise UsageError(f"{name} must be between 0 and a million, got {value}")
+            raise UsageError(Note("cli_up_to_million", name=name, value=value))
     loaded = msgspec.structs.replace(settings.load_settings(args.data), **typed)
     return policy.restrict_settings(loaded, policy.OPERATOR)
 
@@ -262,7 +263,7 @@ def build_run_request(args: argparse.Namespace) -> tuple[RunRequest, Path | None
             del flags["executor"]
         request = RunRequest(**{"target": "", "benchmarks": (), **flags})
     if not request.target:
-        raise UsageError("--target is missing; `evalcore list targets` lists the kinds")
+        raise UsageError(Note("cli_no_target"))
     return request, slm_evals_path
 
 
@@ -298,7 +299,7 @@ def _target_options(texts: Sequence[str], batch_size: str | None) -> dict[str, A
 def parse_key_value(text: str, flag: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name:
-        raise UsageError(f"{flag} must have the form KEY=VALUE, got {scrub_secrets(text)!r}")
+        raise UsageError(Note("cli_key_value", flag=flag, value=repr(scrub_secrets(text))))
     return name, value
 
 
@@ -308,7 +309,7 @@ def _benchmark_options(texts: Sequence[str]) -> dict[str, dict[str, Any]]:
         name, value = parse_key_value(text, "--option")
         benchmark, dot, key = name.partition(".")
         if not dot or not key:
-            raise UsageError(f"--option {text!r} must have the form BENCHMARK.KEY=VALUE")
+            raise UsageError(Note("cli_option_form", value=text))
         options.setdefault(benchmark, {})[key] = value
     return options
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.plain_text import format_count, to_terminal_text
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def _seal_or_verify(args: argparse.Namespace) -> int:
     if words[0] == VERIFY and len(words) == 2:
         return _verify_seal(args, words[1])
     if len(words) != 1 or words == [VERIFY]:
-        raise UsageError("give RUN, `keygen` or `verify RUN`; see `evalcore seal --help`")
+        raise UsageError(Note("cli_seal_what"))
     return _sign(args, words[0])
 
 
@@ -67,7 +68,7 @@ def _sign(args: argparse.Namespace, subject: str) -> int:
     from evalcore.exchange import sealing
 
     if args.public_key is not None:
-        raise UsageError("--public-key is for `evalcore seal verify RUN`; drop it")
+        raise UsageError(Note("cli_seal_public"))
     key = load_signing_key(_require_key_file(args))
     if _is_bundle(subject):
         report, remark = sealing.seal_bundle(Path(subject), key), ""
@@ -85,7 +86,7 @@ def _verify_seal(args: argparse.Namespace, subject: str) -> int:
     from evalcore.store.seal import verify_run_folder
 
     if args.key_file is not None:
-        raise UsageError("--key-file is for signing; give --public-key FILE to verify")
+        raise UsageError(Note("cli_seal_verify"))
     expected = load_public_key(args.public_key) if args.public_key is not None else None
     if _is_bundle(subject):
         report = sealing.verify_bundle_seal(Path(subject), expected)
@@ -115,7 +116,7 @@ def _format_report(report: SealReport) -> str:
 
 def _require_key_file(args: argparse.Namespace) -> Path:
     if args.key_file is None:
-        raise UsageError("--key-file is missing; `evalcore seal keygen --key-file FILE` makes one")
+        raise UsageError(Note("cli_seal_key"))
     return Path(args.key_file)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 
 Verb = Callable[[argparse.Namespace], int]
 
@@ -31,7 +32,7 @@ def _serve_app(args: argparse.Namespace) -> int:
     from evalcore.settings import ROOT, load_settings
 
     if not 0 <= args.port <= 65535:
-        raise UsageError(f"--port {args.port}: must be from 0 to 65535")
+        raise UsageError(Note("cli_port", port=args.port))
     load_settings()  # a setting that cannot be understood is said here, not on a page
     command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py")]
     command += [f"--server.port={args.port}", f"--server.address={args.address}"]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from evalcore.cli.run import load_operator_settings
 from evalcore.cli.terminal import LAYOUTS, get_language
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 
 if TYPE_CHECKING:
     from evalcore.results import RunSummary
@@ -75,7 +76,7 @@ def _add_listing_flags(sub: argparse.ArgumentParser, about: str) -> None:
 def _check_flags(args: argparse.Namespace) -> None:
     for name in ("cases", "epoch"):
         if getattr(args, name) < 0:
-            raise UsageError(f"--{name} {getattr(args, name)}: must not be negative")
+            raise UsageError(Note("cli_not_negative", name=name, value=getattr(args, name)))
 
 
 def _show(args: argparse.Namespace) -> int:
@@ -94,10 +95,7 @@ def _show_run(args: argparse.Namespace, settings: Settings) -> int:
     folder = run_folder.find_run(args.run, settings.run_roots)
     summary = folder.read_summary()
     if summary is None:
-        raise UsageError(
-            f"run {args.run} has no result yet; it is {folder.current_state()}; "
-            f"`evalcore resume {args.run}` continues it"
-        )
+        raise UsageError(Note("cli_no_result_yet", run=args.run, state=folder.current_state()))
     problems = run_problems.load_run_problems(folder, show_gated=settings.show_gated)
     assessed = assess_run(folder.read_spec(), summary)
     if args.json:
@@ -272,9 +270,7 @@ def _diff_case(args: argparse.Namespace, settings: Settings) -> int:
     )
     sides = [first, second]
     if first.benchmark != second.benchmark or first.sample.case_hash != second.sample.case_hash:
-        raise UsageError(
-            f"case {args.case!r} is not the same in both runs: their cases or rules differ"
-        )
+        raise UsageError(Note("cli_other_case", case=args.case))
     if args.json:
         content = {"first": first, "second": second}
         print(json.dumps({side: _case_to_dict(v, args.epoch) for side, v in content.items()}))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalcore.cli import run
 from evalcore.errors import EvalboardError, UsageError
+from evalcore.i18n import Note
 
 if TYPE_CHECKING:
     from evalcore.runner.run_request import RunRequest
@@ -79,12 +80,12 @@ def _run_sweep(args: argparse.Namespace) -> int:
     from evalcore.store import sweeps
 
     if args.picture is not None and args.picture.suffix.lower() not in _FORMS:
-        raise UsageError("--picture: the file's name must end with .svg or .png")
+        raise UsageError(Note("cli_picture"))
     settings = run.load_operator_settings(args)
     if args.show:
         return _report_sweep(sweeps.load_sweep(args.show, settings), args, settings)
     if not args.target:
-        raise UsageError("--target is missing; name the variants, or a pattern of folders")
+        raise UsageError(Note("cli_no_variants"))
     chosen, args.target = args.target, args.target[0]
     request, _ = run.build_run_request(args)
     variants = sweep.list_variants(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from evalcore.i18n import DEFAULT, LANGUAGES, language_for_locale, t, translate_note
+from evalcore.i18n import DEFAULT, LANGUAGES, language_for_locale, t, t_count, translate_note
 from evalcore.plain_text import to_terminal_text
 
 if TYPE_CHECKING:
@@ -85,6 +85,11 @@ def get_amount() -> Amount:
 def tr(key: str, **values: Any) -> str:
     """The text of a key in the language of this command."""
     return t(key, get_language(), **values)
+
+
+def tr_count(key: str, count: int, **values: Any) -> str:
+    """The text of a key that counts something, in the language of this command."""
+    return t_count(key, get_language(), count, **values)
 
 
 def tr_note(text: str) -> str:

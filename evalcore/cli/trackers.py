@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.plain_text import format_count
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def check_tracker_flags(args: argparse.Namespace) -> None:
     """Raise UsageError for a flag of another form."""
     for name, forms in _FLAGS.items():
         if getattr(args, name) is not None and args.format not in forms:
-            raise UsageError(f"--{name} is for --format {' and '.join(forms)} only; drop it")
+            raise UsageError(Note("cli_flag_of_form", flag=name, form=" and ".join(forms)))
 
 
 def export_to_tracker(args: argparse.Namespace, folder: RunFolder) -> int:
@@ -86,7 +87,7 @@ def export_to_tracker(args: argparse.Namespace, folder: RunFolder) -> int:
 def _require_path(args: argparse.Namespace, kind: str) -> Path:
     if args.out is None:
         other = " or --endpoint URL" if args.format in _FLAGS["endpoint"] else ""
-        raise UsageError(f"--out is missing: the {kind} that --format {args.format} writes{other}")
+        raise UsageError(Note("cli_out_missing_endpoint", kind=kind, form=args.format, other=other))
     return Path(args.out)
 
 

@@ -18,6 +18,7 @@ from evalcore.charts.pictures import Theme
 from evalcore.errors import UsageError
 from evalcore.exchange import report_tables
 from evalcore.exchange.report_tables import ReportTable
+from evalcore.i18n import DEFAULT, Note, name_term, t
 from evalcore.plain_text import NOT_RUN, format_csv, to_single_line
 from evalcore.records import Record
 from evalcore.settings import Settings
@@ -53,14 +54,18 @@ class BoardSelection(Record, frozen=True):
     setup: str = ""
 
 
-def render_board_listing(settings: Settings, selection: BoardSelection, format: str) -> str:
-    """The listing in a format of FORMATS. Raises UsageError where there is no such board or order,
-    naming those there are."""
-    return FORMATS[format](load_selected_ranking(settings, selection))
+def render_board_listing(
+    settings: Settings, selection: BoardSelection, format: str, language: str = DEFAULT
+) -> str:
+    """The listing in a format of FORMATS, `language` is that of "text". Raises UsageError where
+    there is no such board or order, naming those there are."""
+    ranking = load_selected_ranking(settings, selection)
+    own = format == "text" and language != DEFAULT
+    return _render_text_listing(ranking, language) if own else FORMATS[format](ranking)
 
 
 def render_target_listing(
-    settings: Settings, selection: BoardSelection, identity: str, *, as_json: bool
+    settings: Settings, selection: BoardSelection, identity: str, *, as_json: bool, language: str
 ) -> str:
     """A target of the board: its scores by benchmark and metric. Raises UsageError as
     `render_board_listing` does, and where the target is not on the board."""
@@ -68,14 +73,14 @@ def render_target_listing(
     payload = ranking.build_target_payload(mask_target(identity))
     if payload is None:
         names = ", ".join(row["identity"] for row in ranking.rows) or "none"
-        raise UsageError(f"--target {identity!r}: not on this board; on it: {names}")
+        raise UsageError(Note("cli_board_no_target", target=identity, names=names))
     if as_json:
         return json.dumps(payload, ensure_ascii=False, indent=2) + "\n"
     shown = [
         {name: _format_target_value(value) for name, value in line.items()}
         for line in payload["items"]
     ]
-    return payloads.as_text(shown) + "\n"
+    return payloads.as_text(shown, language) + "\n"
 
 
 def load_selected_ranking(settings: Settings, selection: BoardSelection) -> RankingView:
@@ -84,13 +89,13 @@ def load_selected_ranking(settings: Settings, selection: BoardSelection) -> Rank
         headers = stored_boards.load_run_headers(settings)
         return RankingView(settings, headers, *resolve_ranking(headers, selection))
     if selection.suite or selection.board:
-        raise UsageError("--published names a board by itself; drop --suite and --board")
+        raise UsageError(Note("cli_published_alone"))
     ranking = load_published_ranking(
         settings, selection.published, selection.month, selection.by, selection.setup
     )
     if selection.by not in ("", ranking.order):
         orders = ", ".join(list_board_orders(ranking.board))
-        raise UsageError(f"--by {selection.by!r}: this board is ranked by one of {orders}")
+        raise UsageError(Note("cli_board_by", by=selection.by, names=orders))
     return ranking
 
 
@@ -99,9 +104,7 @@ def resolve_ranking(headers: stored_boards.Headers, selection: BoardSelection) -
     board = _find_selected_board(headers, selection)
     by = selection.by or list_board_orders(board)[0]
     if by not in list_board_orders(board):
-        raise UsageError(
-            f"--by {by!r}: this board is ranked by one of {', '.join(list_board_orders(board))}"
-        )
+        raise UsageError(Note("cli_board_by", by=by, names=", ".join(list_board_orders(board))))
     return board, by
 
 
@@ -109,16 +112,16 @@ def _find_selected_board(headers: stored_boards.Headers, selection: BoardSelecti
     suites = boards.list_suites(headers)
     if selection.suite not in ("", *suites, *suite_cards()):
         names = ", ".join(dict.fromkeys([*suite_cards(), *suites]))
-        raise UsageError(f"--suite {selection.suite!r}: no such suite; known: {names}")
+        raise UsageError(Note("cli_board_no_suite", suite=selection.suite, names=names))
     candidates = boards.list_boards(headers, selection.suite or suites[0]) if suites else []
     if not candidates:
         where = f" of suite {selection.suite}" if selection.suite else ""
-        raise UsageError(f"there is no board{where} yet; `evalcore run` makes a run that enters it")
+        raise UsageError(Note("cli_board_none_yet", where=where))
     for board in candidates:
         if board.key == (selection.board or candidates[0].key):
             return board
     keys = ", ".join(board.key for board in candidates)
-    raise UsageError(f"--board {selection.board!r}: no such board; known: {keys}")
+    raise UsageError(Note("cli_board_unknown", board=selection.board, names=keys))
 
 
 def ranking_to_csv(frame: pd.DataFrame) -> str:
@@ -127,11 +130,12 @@ def ranking_to_csv(frame: pd.DataFrame) -> str:
     return format_csv([frame.columns, *records])
 
 
-def _render_text_listing(ranking: RankingView) -> str:
-    table = _build_listing_table(ranking)
+def _render_text_listing(ranking: RankingView, language: str = DEFAULT) -> str:
+    table = _build_listing_table(ranking, language)
     lines = [dict(zip(table.columns, map(to_single_line, row), strict=True)) for row in table.rows]
-    about = describe_comparability(ranking.board, ranking.order, "en")
-    return f"{to_single_line(table.title)}\n\n{payloads.as_text(lines)}\n\n{about}\n"
+    about = describe_comparability(ranking.board, ranking.order, language)
+    shown = payloads.as_text(lines, language)
+    return f"{to_single_line(table.title)}\n\n{shown}\n\n{about}\n"
 
 
 def _render_latex_listing(ranking: RankingView) -> str:
@@ -153,7 +157,7 @@ def _latex_row(cells: Sequence[str]) -> str:
     return " & ".join(texts) + r" \\"
 
 
-def _build_listing_table(ranking: RankingView) -> ReportTable:
+def _build_listing_table(ranking: RankingView, language: str = DEFAULT) -> ReportTable:
     """The table that people read, without metrics, of which a board can have more than a page is
     wide; those without a rank stand below, with the reason."""
     columns = ("Rank", "Target", "Score", "95% interval", "Rank interval", "Status")
@@ -168,14 +172,14 @@ def _build_listing_table(ranking: RankingView) -> ReportTable:
             _format_listing_value(row["score"], "{:.1f}"),
             _format_listing_range(row["low"], row["high"], "{:.1f}"),
             _format_listing_range(row["rank_low"], row["rank_high"], "{}"),
-            row["status"],
+            name_term(row["status"], language),
             *(_format_listing_value(row["scores"][name], "{:.1f}") for name in benchmarks),
             _format_listing_value(row["cost"], "{:.4f}"),
         )
         for row in ranking.rows
     )
-    by = "the mean of the suite" if order == SUITE else order
-    title = f"{board.suite}: {labels}, by {by}"
+    by = name_term("the mean of the suite", language) if order == SUITE else order
+    title = t("cli.board_title", language, suite=board.suite, labels=labels, by=by)
     return ReportTable(title, (*columns, *benchmarks, "Cost, USD"), rows)
 
 
@@ -228,11 +232,11 @@ def render_board_chart(
     """Draw the chart of a board in a format of `chart_files.FORMATS`. Raises UsageError for another
     format, an unknown board, or a board without a ranked target."""
     if form not in pictures.FORMATS:
-        raise UsageError("--chart: the file's name must end with .svg or .png")
+        raise UsageError(Note("cli_chart_name"))
     ranking = load_selected_ranking(settings, selection)
     board, by = ranking.board, ranking.order
     if not ranking.ranked:
-        raise UsageError("--chart: no target is ranked on this board yet")
+        raise UsageError(Note("cli_chart_empty"))
     names = name_ranking(ranking, load_cards(settings))
     suite, order = board_titles.suite_title(board.suite, "en"), board_titles.order_title(by, "en")
     return pictures.render_chart_file(

@@ -24,6 +24,7 @@ from evalcore.exchange.hub_datasets import (
     open_scratch_folder,
 )
 from evalcore.exchange.reports import iter_sample_episodes, write_json_lines
+from evalcore.i18n import Note
 from evalcore.intake.python_source import SourceModule
 from evalcore.plain_text import format_count
 from evalcore.records import Episode, Message, ProgressCallback, Record
@@ -58,7 +59,7 @@ def fetch_gaia(
     Without `token` the Hub's library looks for one (HF_TOKEN, or its login). Raises UsageError for
     a folder that holds anything else, without access and without network."""
     if split not in SPLITS:
-        raise UsageError(f"GAIA has no split {split!r}; it has: {', '.join(SPLITS)}")
+        raise UsageError(Note("gaia_no_split", split=split, names=", ".join(SPLITS)))
     existing = find_fetched_dataset(folder, DATASET, split)
     if existing is not None:
         if prompt is not None:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from xml.etree import ElementTree
 
 from evalcore.exchange.report_tables import ReportTable, render_markdown_tables
-from evalcore.plain_text import format_count, to_single_line
+from evalcore.i18n import DEFAULT, name_term, t, t_count, translate_note
+from evalcore.plain_text import format_count, pad_cell, to_single_line
 from evalcore.views.gate import FlippedCase, GateCheck, GateReport
 
 _WORDS = {"passed": "passed", "failed": "FAILED", "inconclusive": "inconclusive"}
@@ -14,36 +15,35 @@ _FLIP_COLUMNS = ("benchmark", "metric", "case", "before", "after")
 _MARKS = {"passed": "✅", "failed": "❌", "inconclusive": "❔"}
 
 
-def format_gate_lines(report: GateReport) -> str:
+def format_gate_lines(report: GateReport, language: str = DEFAULT) -> str:
     """The checks, one a line, and the outcome."""
-    lines = [f"{_WORDS[check.state]:<12}  {describe_check(check)}" for check in report.checks]
+    words = {state: name_term(word, language) for state, word in _WORDS.items()}
+    heads = {state: pad_cell(word, 12) for state, word in words.items()}
+    lines = [f"{heads[check.state]}  {describe_check(check, language)}" for check in report.checks]
     if report.rules.against:
-        lines.append(
-            f"{format_count(report.lost_count, 'case')} lost, "
-            f"{format_count(report.gained_count, 'case')} gained"
-        )
-    return "\n".join([*lines, f"gate {_WORDS[report.state]}"])
+        counts = {"lost": report.lost_count, "gained": report.gained_count}
+        flips = [t_count(f"cli.gate.{key}", language, n) for key, n in counts.items()]
+        lines.append(t("cli.gate.list", language).join(flips))
+    return "\n".join([*lines, t("cli.gate.outcome", language, state=words[report.state])])
 
 
-def describe_check(check: GateCheck) -> str:
+def describe_check(check: GateCheck, language: str = DEFAULT) -> str:
     """One check in a line."""
-    if check.rule == "max_drop":
-        bound, unit = f"at most {check.bound:g} points below the base", "points"
-    else:
-        bound, unit = f"a score of at least {check.bound:g}", ""
+    is_drop = check.rule == "max_drop"
+    sign, unit = ("+", name_term("points", language)) if is_drop else ("", "")
+    bound = t(f"cli.gate.{check.rule}", language, bound=f"{check.bound:g}")
     parts = [f"{check.benchmark}: {bound}"]
     if check.estimate is not None and check.interval is not None:
-        sign = "+" if check.rule == "max_drop" else ""
         low, high = check.interval.low, check.interval.high
         between = f"[{low:{sign}.1f}, {high:{sign}.1f}]"
         parts.append(f"{check.estimate:{sign}.1f} {between} {unit}".rstrip())
-    parts.append(f"on {format_count(check.cases, 'case')}")
+    parts.append(t_count("cli.gate.cases", language, check.cases))
     if check.reason:
-        parts.append(check.reason)
+        parts.append(translate_note(check.reason, language, in_terminal=True))
     elif check.needed is not None:
-        parts.append(f"about {format_count(check.needed, 'more case')} would decide it")
+        parts.append(t_count("cli.gate.needed", language, check.needed))
     elif check.state == "inconclusive":
-        parts.append("no number of cases would decide it")
+        parts.append(t("cli.gate.never", language))
     return "; ".join(parts)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from evalcore.access.secrets import scrub_secrets
-from evalcore.errors import UsageError
+from evalcore.errors import FileError, UsageError
 from evalcore.i18n import Note
 from evalcore.records import ProgressCallback, R, Record, from_json, to_json
 
@@ -91,15 +91,13 @@ def _list_selected_files(
             continue
         path = PurePosixPath(file.path)
         if path.is_absolute() or ".." in path.parts or "\\" in file.path or "\0" in file.path:
-            raise UsageError(
-                f"{dataset}: {file.path!r} is not a valid file name; nothing was fetched"
-            )
+            raise UsageError(Note("hub_file_name", dataset=dataset, path=file.path))
         selected.append(file)
         if len(selected) > _MOST_FILES or sum(file.size for file in selected) > _MOST_BYTES:
             limit = f"{_MOST_FILES} files or {_MOST_BYTES >> 20} MB"
-            raise UsageError(f"{dataset} has more than {limit} of this; nothing was fetched")
+            raise UsageError(Note("hub_too_much", dataset=dataset, limit=limit))
     if not selected:
-        raise UsageError(f"{dataset} has none of the files in its revision {commit[:12]}")
+        raise UsageError(Note("hub_no_files", dataset=dataset, revision=commit[:12]))
     return selected
 
 
@@ -113,10 +111,7 @@ def _iter_repo_files(api: Any, dataset: str, commit: str) -> Iterator[_File]:
                 sha256 = str(entry.lfs.sha256) if entry.lfs else ""
                 yield _File(str(entry.path), int(entry.size), sha256)
     except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise UsageError(
-            f"{dataset} cannot be fetched: the reply is not a list of files "
-            f"({type(error).__name__}); check the address in HF_ENDPOINT"
-        ) from None
+        raise UsageError(Note("hub_no_list", dataset=dataset, kind=type(error).__name__)) from None
 
 
 def list_file_sizes(api: Any, dataset: str, commit: str) -> dict[str, int]:
@@ -126,7 +121,7 @@ def list_file_sizes(api: Any, dataset: str, commit: str) -> dict[str, int]:
     for file in _iter_repo_files(api, dataset, commit):
         sizes[file.path] = file.size
         if len(sizes) > _MOST_FILES:
-            raise UsageError(f"{dataset} has more than {_MOST_FILES} files; nothing was fetched")
+            raise UsageError(Note("hub_many_files", dataset=dataset, most=_MOST_FILES))
     return sizes
 
 
@@ -148,7 +143,7 @@ def _download_checked_file(api: Any, dataset: str, commit: str, file: _File, fol
     with path.open("rb") as content:
         digest = hashlib.file_digest(content, "sha256").hexdigest()
     if path.stat().st_size != file.size or file.sha256 not in ("", digest):
-        raise UsageError(f"{file.path} did not come as the Hub describes it; fetch it again")
+        raise UsageError(Note("hub_other_file", path=file.path))
     return digest
 
 
@@ -234,7 +229,9 @@ def find_fetched_dataset(folder: Path, dataset: str, part: str) -> FetchedDatase
         return None
     if (fetched.dataset, fetched.part) != (dataset, part):
         held = f"{fetched.part} of {fetched.dataset}"
-        raise UsageError(f"{folder} holds {held}; choose another folder for {part} of {dataset}")
+        raise UsageError(
+            Note("hub_folder_holds", folder=folder, content=held, part=part, dataset=dataset)
+        )
     check_files_present(folder, fetched.files)
     return msgspec.structs.replace(fetched, folder=str(folder), already=True)
 
@@ -243,20 +240,20 @@ def read_fetch_note(folder: Path, kind: type[R]) -> R | None:
     """The note of a folder, None for one that is not there or empty. Raises UsageError for a folder
     that holds something else."""
     if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder} is not a folder; choose another")
+        raise UsageError(Note("hub_no_folder", folder=folder))
     if not folder.is_dir() or not any(folder.iterdir()):
         return None
     try:
         return from_json(kind, (folder / NOTE_FILE).read_bytes())
     except (OSError, msgspec.MsgspecError):
-        raise UsageError(f"{folder} contains something else; choose another folder") from None
+        raise UsageError(Note("hub_folder_other", folder=folder)) from None
 
 
 def check_files_present(folder: Path, names: Iterable[str]) -> None:
     """Raises UsageError for a folder that lacks a file."""
     missing = [name for name in names if not (folder / name).is_file()]
     if missing:
-        raise UsageError(f"{folder} lacks {missing[0]}; remove the folder and fetch it again")
+        raise UsageError(Note("hub_folder_lacks", folder=folder, file=missing[0]))
 
 
 @contextmanager
@@ -268,7 +265,7 @@ def open_scratch_folder(folder: Path) -> Iterator[Path]:
         scratch.mkdir(parents=True)
         yield scratch
     except OSError as error:
-        raise UsageError(f"{error.filename or folder}: {error.strerror or error}") from None
+        raise FileError(error.filename or folder, error) from None
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
@@ -279,7 +276,5 @@ def install_folder(ready: Path, folder: Path, note: R) -> R:
     try:
         os.rename(ready, folder)  # noqa: PTH104  (takes the place of an empty folder, too)
     except OSError:
-        raise UsageError(
-            f"{folder} was created in the meantime; nothing was written to it"
-        ) from None
+        raise UsageError(Note("hub_folder_raced", folder=folder)) from None
     return msgspec.structs.replace(note, folder=str(folder))

@@ -16,7 +16,7 @@ import yaml
 
 from evalcore import catalog
 from evalcore.access.redaction import Redactor, redact_spec, redact_summary
-from evalcore.errors import UsageError
+from evalcore.errors import FileError, UsageError
 from evalcore.exchange import report_data, report_tables
 from evalcore.exchange.report_data import ERRORS, BenchmarkReport, ReportCase, RunReport
 from evalcore.exchange.report_tables import build_report_tables
@@ -126,7 +126,7 @@ def iterate_report(
     folder that cannot be read.
     """
     if format not in _WRITERS:
-        raise UsageError(f"unknown report format {format!r}; known: {', '.join(_WRITERS)}")
+        raise UsageError(Note("report_form", form=format, names=", ".join(_WRITERS)))
     with report_data.open_run_report(folder, show_gated=show_gated) as report:
         shown = report if censored is None else redact_report(report, censored)
         yield from _WRITERS[format](shown, experiment or folder.run_id)
@@ -279,7 +279,7 @@ def write_slm_reports(folder: RunFolder, out: Path, *, show_gated: bool = False)
         for name, form in _FILES.items():
             write_report(out / name, iterate_report(folder, form, out.name, show_gated=show_gated))
     except OSError as error:
-        raise UsageError(f"output_dir {out}: {error.strerror}") from None
+        raise FileError(f"output_dir {out}", error) from None
 
 
 # A run as `.eval_results` YAML: the form in which model repositories on the Hugging Face Hub hold
@@ -308,9 +308,7 @@ def parse_hub_task(text: str) -> HubTask:
     """Reads FORM; raises UsageError for anything else."""
     match = _HUB_TASK.fullmatch(text)
     if match is None:
-        raise UsageError(
-            f"{text!r} must have the form {HUB_TASK_FORM}, for example org/cases-mine:level_1"
-        )
+        raise UsageError(Note("report_task", value=text, form=HUB_TASK_FORM))
     return HubTask(match[1], match[2], match[3] or "")
 
 
@@ -325,23 +323,21 @@ def render_eval_results(
     """
     spec, summary = folder.read_spec(), folder.read_summary()
     if summary is None:
-        raise UsageError(f"run {folder.run_id} has no result yet; it is {folder.current_state()}")
+        raise UsageError(Note("run_no_result", run=folder.run_id, state=folder.current_state()))
     if spec.target.key.startswith(f"{catalog.CONTROL_KIND}:"):
         raise UsageError(Note("export_control", run=folder.run_id, target=spec.target.key))
     if source and not _SOURCE.fullmatch(source):
-        raise UsageError(f"--source {source!r} must be an address that starts with https://")
+        raise UsageError(Note("cli_report_source", source=source))
     if organization and not (source and _OWNER.fullmatch(organization)):
-        raise UsageError(
-            f"--organization {organization!r} must be a name on the Hub, with --source"
-        )
+        raise UsageError(Note("cli_report_organization", organization=organization))
     held = ", ".join(summary.benchmarks)
     if not hub_tasks:
-        raise UsageError(f"--hub BENCHMARK={HUB_TASK_FORM} is missing; the run holds: {held}")
+        raise UsageError(Note("cli_report_no_hub", form=HUB_TASK_FORM, names=held))
     entries = []
     for benchmark, hub_task in hub_tasks.items():
         score = summary.benchmarks.get(benchmark)
         if score is None:
-            raise UsageError(f"--hub {benchmark}: not in the run; the run contains: {held}")
+            raise UsageError(Note("cli_report_hub_other", benchmark=benchmark, names=held))
         finished = summary.finished_at or spec.created_at
         evidence = {"url": source, "name": "Evalboard"} if source else {}
         evidence |= {"org": organization} if organization else {}
@@ -353,10 +349,7 @@ def _build_eval_entry(
     spec: RunSpec, score: BenchmarkScore, hub_task: HubTask, date: str, evidence: dict[str, str]
 ) -> dict[str, Any]:
     if score.score is None or not score.complete or score.level is not None:
-        raise UsageError(
-            f"{score.benchmark} of run {spec.run_id} is not complete or was not run here; only a "
-            f"complete score is a result (`evalcore resume {spec.run_id}` continues a run)"
-        )
+        raise UsageError(Note("report_incomplete", benchmark=score.benchmark, run=spec.run_id))
     dataset = {"id": hub_task.dataset, "task_id": hub_task.task}
     dataset |= {"revision": hub_task.revision} if hub_task.revision else {}
     entry = {"dataset": dataset, "value": round(score.score, 4), "date": date}
@@ -385,7 +378,7 @@ def iter_sample_episodes(folder: RunFolder, benchmark: str) -> Iterator[SampleEp
     """Every declared sample of a benchmark with its episode in the first epoch, None for one that
     was not asked or whose request failed. Raises UsageError for a run without the benchmark."""
     if not any(benchmark_spec.key == benchmark for benchmark_spec in folder.read_spec().benchmarks):
-        raise UsageError(f"run {folder.run_id} has no {benchmark} in it")
+        raise UsageError(Note("report_no_benchmark", run=folder.run_id, benchmark=benchmark))
     with CaseIndex.load(folder, "", folder.read_spec().epochs) as index:
         for stored, rounds in read_case_rounds(index, benchmark):
             episode = rounds[0][0]
@@ -397,4 +390,4 @@ def write_json_lines(out: Path, rows: Iterable[Mapping[str, str]]) -> None:
     try:
         write_atomic(out, (json.dumps(row).encode() + b"\n" for row in rows))
     except OSError as error:
-        raise UsageError(f"--out {out}: {error.strerror}") from None
+        raise FileError(f"--out {out}", error) from None

@@ -12,7 +12,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from evalcore.access.signing import PublicKey, SigningKey
-from evalcore.errors import EvalboardError, RunBusy, UsageError
+from evalcore.errors import EvalboardError, FileError, RunBusy, UsageError
 from evalcore.exchange.bundle import contents
 from evalcore.exchange.bundle.exporter import build_bundle_files, pack_bundle, write_bundle_file
 from evalcore.i18n import Note
@@ -38,7 +38,7 @@ def seal_run(folder: RunFolder, key: SigningKey, settings: Settings) -> tuple[Se
     except Timeout:
         raise RunBusy(Note("run_busy", run=folder.run_id)) from None
     except OSError as error:
-        raise UsageError(f"{folder.path}: {error.strerror or error}") from None
+        raise FileError(folder.path, error) from None
 
 
 def _try_bundle(folder: RunFolder, settings: Settings) -> tuple[dict[str, bytes], str]:

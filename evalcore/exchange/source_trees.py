@@ -54,7 +54,7 @@ class _Folder:
         if not path.is_relative_to(self._root) or not path.is_file():
             return None
         if path.stat().st_size > _FILE_LIMIT:
-            raise UsageError(f"{path} has more than {_FILE_LIMIT >> 20} MB")
+            raise UsageError(Note("source_large", path=path, size=_FILE_LIMIT >> 20))
         return path.read_bytes()
 
 
@@ -83,9 +83,13 @@ class _Archive:
                 extracted = self._archive.extractfile(member)
                 content = extracted.read(_FILE_LIMIT + 1) if extracted else b""
         except (*_BROKEN, RuntimeError, KeyError) as error:
-            raise UsageError(f"{self._path}: {name} cannot be read: {error}") from None
+            raise UsageError(
+                Note("source_member", path=self._path, name=name, problem=error)
+            ) from None
         if len(content) > _FILE_LIMIT:
-            raise UsageError(f"{self._path}: {name} has more than {_FILE_LIMIT >> 20} MB")
+            raise UsageError(
+                Note("source_member_large", path=self._path, name=name, size=_FILE_LIMIT >> 20)
+            )
         return content
 
 
@@ -101,7 +105,7 @@ def _list_members(archive: tarfile.TarFile | zipfile.ZipFile) -> list[str]:
             if len(names) > _MOST_FILES:
                 break
     if len(names) > _MOST_FILES:
-        raise UsageError(f"the archive has more than {_MOST_FILES:,} files")
+        raise UsageError(Note("source_many", most=f"{_MOST_FILES:,}"))
     return names
 
 
@@ -114,19 +118,17 @@ def open_source_tree(path: Path) -> Iterator[SourceTree]:
         return
     try:
         if path.stat().st_size > _ARCHIVE_LIMIT:
-            raise UsageError(f"{path} has more than {_ARCHIVE_LIMIT >> 20} MB")
+            raise UsageError(Note("source_large", path=path, size=_ARCHIVE_LIMIT >> 20))
         zipped = zipfile.is_zipfile(path)
         archive = zipfile.ZipFile(path) if zipped else tarfile.open(path)  # noqa: SIM115
     except _BROKEN as error:
         problem = getattr(error, "strerror", None) or error
-        raise UsageError(
-            f"{path} is neither a folder nor a zip or tar archive of a checkout: {problem}"
-        ) from None
+        raise UsageError(Note("source_no_archive", path=path, problem=problem)) from None
     with archive:
         try:
             tree = _Archive(path, archive)
         except _BROKEN as error:
-            raise UsageError(f"{path} is not a readable archive: {error}") from None
+            raise UsageError(Note("source_damaged", path=path, problem=error)) from None
         yield tree
 
 
@@ -135,11 +137,13 @@ def read_source_text(tree: SourceTree, name: str, origin: str) -> str:
     UTF-8."""
     content = tree.read_bytes(name)
     if content is None:
-        raise UsageError(f"{origin} has no file {name}; give a whole checkout or archive")
+        raise UsageError(Note("source_lacks", path=origin, name=name))
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise UsageError(f"{origin}: {name} is not UTF-8 text: {error.reason}") from None
+        raise UsageError(
+            Note("source_no_text", path=origin, name=name, problem=error.reason)
+        ) from None
 
 
 def download_commit(repository: str, commit: str, folder: Path, progress: ProgressCallback) -> Path:
@@ -167,4 +171,4 @@ def _stream_to_file(client: httpx2.Client, address: str, path: Path) -> None:
         for part in reply.iter_bytes():
             size += file.write(part)
             if size > _ARCHIVE_LIMIT:
-                raise UsageError(f"{address} has more than {_ARCHIVE_LIMIT >> 20} MB")
+                raise UsageError(Note("source_large", path=address, size=_ARCHIVE_LIMIT >> 20))

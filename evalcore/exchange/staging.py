@@ -16,6 +16,7 @@ from typing import Literal
 from filelock import FileLock, Timeout
 
 from evalcore.errors import EvalboardError, UsageError
+from evalcore.i18n import Note
 from evalcore.records import Record, to_json
 from evalcore.settings import Settings
 from evalcore.store import run_folder as published_file
@@ -115,11 +116,11 @@ class ImportStage:
     def prepare_run(self, run_id: str, published: Published) -> ImportOutcome:
         """Prepare a run; raises UsageError if a run of that id exists and is not an import."""
         if run_id in self._outcomes:
-            raise UsageError(f"two models of {published.month} would both become run {run_id}")
+            raise UsageError(Note("import_same_run", month=published.month, run=run_id))
         folder = RunFolder(self._settings.runs_dir / run_id)
         exists = folder.path.exists()
         if exists and folder.read_spec().origin != "imported":
-            raise UsageError(f"run {run_id} is not an import; delete or rename it first")
+            raise UsageError(Note("import_not_import", run=run_id))
         if exists and to_json(published_file.read_published(folder)) == to_json(published):
             self._outcomes[run_id] = "unchanged"
             return "unchanged"
@@ -178,7 +179,7 @@ def open_import_stage(settings: Settings) -> Iterator[ImportStage]:
     try:
         lock.acquire()
     except Timeout:
-        raise UsageError("another import is going on; try again when it has ended") from None
+        raise UsageError(Note("import_busy")) from None
     try:
         _clear_interrupted(folder, settings.runs_dir)
         yield ImportStage(folder, settings)

@@ -239,7 +239,7 @@ def export_swe_bench_run(folder: RunFolder, out: Path, patch: str = OFFICIAL) ->
     repository that is gone or broken.
     """
     if patch not in _FORMS:
-        raise UsageError(f"--patch {patch!r} is none of: {', '.join(_FORMS)}")
+        raise UsageError(Note("cli_swe_patch_form", patch=patch, names=", ".join(_FORMS)))
     if patch == REPAIRED:
         _check_repositories(folder)
     key = mask_target(folder.read_spec().target.key)
@@ -264,8 +264,7 @@ def _check_repositories(folder: RunFolder) -> None:
         lacking += not to_swe_task(sample).repository
     if lacking:
         raise UsageError(
-            f"{lacking} of {samples} tasks had no repository in this run, without which no "
-            f"patch can be repaired; give --patch {OFFICIAL}, or set swe_repositories and run again"
+            Note("cli_swe_no_repositories", lacking=lacking, count=samples, form=OFFICIAL)
         )
 
 

@@ -37,6 +37,7 @@ from evalcore.catalog import CommandResult
 from evalcore.errors import EnvironmentFailure, UsageError
 from evalcore.exchange.swe_bench import NAMES, default_folder
 from evalcore.exchange.swe_bench_specs import RELEASE, EnvironmentSpec, Specs, read_specs_file
+from evalcore.i18n import Note
 from evalcore.plain_text import format_count
 from evalcore.records import ProgressCallback, Record, content_hash, from_json, to_json
 from evalcore.sandbox.filesystem import remove_tree
@@ -102,7 +103,7 @@ def find_uv() -> str:
     beside = Path(sys.executable).parent / "uv"
     found = os.environ.get("UV") or shutil.which("uv") or (str(beside) if beside.exists() else "")
     if not found:
-        raise UsageError("uv makes the environments and is not installed: pip install uv")
+        raise UsageError(Note("cli_swe_no_uv"))
     return found
 
 
@@ -130,7 +131,7 @@ def prepare_tasks(
         f"environments to make, about {need['disk_mb']} MB; {free} MB are free"
     )
     if need["disk_mb"] > free:
-        raise UsageError(f"{folder}: about {need['disk_mb']} MB are needed and {free} MB are free")
+        raise UsageError(Note("swe_no_room", folder=folder, size=need["disk_mb"], free=free))
     repos = list(dict.fromkeys(task.repo for task in tasks if not task.repository))
     cloned = _run_all(repos, lambda repo: _mirror_repository(repo, options), options, progress)
     located = [_locate_task(task, folder) for task in tasks]
@@ -410,16 +411,16 @@ def run_swe_prepare(
     if not path.exists():
         if source in NAMES:
             fetch = f"evalcore datasets fetch swe_bench --name {source}"
-            raise UsageError(f"{source} is not here yet: {fetch}")
-        raise UsageError(f"{source}: no such file, folder or name of {', '.join(NAMES)}")
+            raise UsageError(Note("swe_not_fetched", source=source, command=fetch))
+        raise UsageError(Note("swe_no_source", source=source, names=", ".join(NAMES)))
     samples = load_swe_samples(DatasetSource(str(path)), settings.swe_repositories)
     wanted = {name for name in flags["only"].split(",") if name}
     tasks = [to_swe_task(sample) for sample in samples if not wanted or sample.id in wanted]
     if not tasks:
-        raise UsageError(f"{source} holds none of {flags['only']}")
+        raise UsageError(Note("swe_none_of", source=source, names=flags["only"]))
     folder = Path(flags["folder"]) if flags["folder"] else find_prepared_folder(settings)
     if not flags["jobs"].isdecimal() or not 1 <= int(flags["jobs"]) <= 64:
-        raise UsageError("--jobs: give 1 to 64")
+        raise UsageError(Note("cli_jobs_range"))
     need = estimate_need(tasks, folder)
     if flags["estimate"] == "yes":
         text = ", ".join(f"{name} {number}" for name, number in need.items())
@@ -427,10 +428,7 @@ def run_swe_prepare(
     specs = read_specs_file(Path(flags["specs"])) if flags["specs"] else {}
     missing = [task for task in tasks if not task.repository]
     if missing and not specs:
-        raise UsageError(
-            f"give upstream's specifications of environments with --specs: a JSON file, or the "
-            f"wheel that `pip download --no-deps {RELEASE}` gives"
-        )
+        raise UsageError(Note("cli_swe_no_specs", release=RELEASE))
     options = PrepareOptions(
         folder=str(folder.absolute()),
         uv=find_uv(),

@@ -20,7 +20,8 @@ from typing import Any
 
 import msgspec
 
-from evalcore.errors import UsageError
+from evalcore.errors import FileError, UsageError
+from evalcore.i18n import Note
 from evalcore.records import Record
 
 RELEASE = "swebench==4.1.0"
@@ -53,20 +54,20 @@ def read_specs_file(path: Path) -> Specs:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from None
+        raise FileError(path, error) from None
     if path.suffix == ".whl":
         return read_wheel_specs(content, str(path))
     try:
         rows = msgspec.json.decode(content, type=dict[str, dict[str, EnvironmentSpec]])
     except (msgspec.DecodeError, msgspec.ValidationError) as error:
-        raise UsageError(f"{path}: {error}") from None
+        raise FileError(path, error) from None
     return {(repo, version): spec for repo, by in rows.items() for version, spec in by.items()}
 
 
 def read_wheel_specs(content: bytes, name: str) -> Specs:
     """The specifications in upstream's wheel. Raises UsageError for any other file."""
     if hashlib.sha256(content).hexdigest() != SHA256:
-        raise UsageError(f"{name} is not the wheel of {RELEASE} (its sha256 must be {SHA256})")
+        raise UsageError(Note("swe_other_wheel", name=name, release=RELEASE, hash=SHA256))
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         return parse_specs(archive.read(_MEMBER).decode("utf-8"))
 

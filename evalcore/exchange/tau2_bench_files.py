@@ -18,6 +18,7 @@ from pathlib import Path, PurePosixPath
 from evalcore.catalog import CommandResult
 from evalcore.errors import DatasetError, UsageError
 from evalcore.exchange.hub_datasets import install_folder, open_scratch_folder, read_fetch_note
+from evalcore.i18n import Note
 from evalcore.plain_text import format_count
 from evalcore.records import ProgressCallback, Record, Sample
 from evalcore.settings import Settings
@@ -60,16 +61,13 @@ def fetch_checkout(
     """Copy the official files out of a folder or an archive into a place below the data folder.
     Raises UsageError where there is no source, or nothing in it."""
     if not source:
-        raise UsageError(
-            "the official data is not on any package index: clone or download its repository, "
-            "then name the folder or the archive (.zip, .tar.gz) by --from"
-        )
+        raise UsageError(Note("cli_tau2_by_hand"))
     folder = folder or settings.data_dir / "datasets" / f"{official.benchmark}-official"
     if folder.exists() and any(folder.iterdir()):
         existing = read_fetch_note(folder, FetchedCheckout)
         if existing is None:
-            raise UsageError(f"{folder} exists and is not the result of a fetch; name another one")
-        raise UsageError(f"{folder} was fetched already from {existing.source}; remove it first")
+            raise UsageError(Note("tau2_other_folder", folder=folder))
+        raise UsageError(Note("tau2_fetched", folder=folder, source=existing.source))
     with open_scratch_folder(folder) as scratch:
         ready = scratch / "data"
         ready.mkdir()
@@ -137,7 +135,7 @@ def _copy_files(
         content = read()
         total += len(content)
         if total > _MAX_BYTES or len(hashes) >= _MAX_FILES:
-            raise UsageError(f"{source} holds more than {_MAX_BYTES >> 20} MB of data")
+            raise UsageError(Note("tau2_large", source=source, size=_MAX_BYTES >> 20))
         destination = ready / name
         destination.parent.mkdir(parents=True, exist_ok=True)
         destination.write_bytes(content)
@@ -156,7 +154,7 @@ def _iter_source_files(source: Path) -> Iterator[tuple[str, Callable[[], bytes]]
     elif source.is_file() and tarfile.is_tarfile(source):
         yield from _iter_tar(source)
     else:
-        raise UsageError(f"{source} is neither a folder nor an archive (.zip, .tar.gz)")
+        raise UsageError(Note("tau2_no_archive", source=source))
 
 
 def _iter_folder(source: Path) -> Iterator[tuple[str, Callable[[], bytes]]]:
@@ -190,7 +188,7 @@ def _read_bounded(file: object) -> bytes:
     with file:  # type: ignore[attr-defined]
         content: bytes = file.read(_MAX_BYTES + 1)  # type: ignore[attr-defined]
     if len(content) > _MAX_BYTES:
-        raise UsageError(f"a file of the archive has more than {_MAX_BYTES >> 20} MB")
+        raise UsageError(Note("tau2_member_large", size=_MAX_BYTES >> 20))
     return content
 
 

@@ -31,6 +31,7 @@ from evalcore.exchange.source_trees import (
     open_source_tree,
     read_source_text,
 )
+from evalcore.i18n import Note
 from evalcore.intake.python_source import SLOT, SourceModule
 from evalcore.records import ProgressCallback, content_hash, to_plain
 from evalcore.settings import Settings
@@ -100,7 +101,7 @@ def _iter_data_files(
         whole += 1
         yield from ((name, content) for name, content in contents.items() if content is not None)
     if not whole:
-        raise UsageError(f"{origin} is not a checkout of {REPOSITORY}: no domain of it is whole")
+        raise UsageError(Note("tau_no_checkout", source=origin, repository=REPOSITORY))
 
 
 def read_tau_texts(tree: SourceTree, origin: str) -> TauTexts:

@@ -50,6 +50,11 @@ def lookup_text(key: str, language: str) -> str | None:
     return load_catalogue(DEFAULT).get(key) if text is None else text
 
 
+def name_term(word: str, language: str) -> str:
+    """A word or heading of a result in `language`; as it stands where no catalogue has it."""
+    return lookup_text(f"term.{word}", language) or word
+
+
 class Note(str):
     """The English text of the entry `note.<code>`, with `code` and `params`, the values it holds.
 

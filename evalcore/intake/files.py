@@ -54,9 +54,9 @@ def read_bytes(path: Path, limit: int) -> bytes:
         with path.open("rb") as file:
             content = file.read(limit + 1)
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from None
+        raise FileError(path, error) from None
     if len(content) > limit:
-        raise UsageError(f"{path}: is larger than {limit} bytes")
+        raise UsageError(Note("file_large", path=path, limit=limit))
     return content
 
 
@@ -171,13 +171,15 @@ def read_document(path: Path, suffix: str = "") -> dict[str, Any]:
         values = parse(content.decode("utf-8"))
         _check_document_values(values)
     except UnicodeDecodeError as error:
-        raise UsageError(f"{path}: is not UTF-8 text: {error}") from None
+        raise UsageError(Note("file_not_utf8", path=path, problem=error)) from None
     except IntakeError as error:
-        raise UsageError(f"{path}: is no {kind} that can be read: {error}") from None
+        raise UsageError(Note("file_unreadable", path=path, kind=kind, problem=error)) from None
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path}: is no {kind}: {' '.join(str(error).split())}") from None
+        raise UsageError(
+            Note("file_no_kind", path=path, kind=kind, problem=" ".join(str(error).split()))
+        ) from None
     if not isinstance(values, dict):
-        raise UsageError(f"{path}: must contain fields, one `name: value` per line")
+        raise UsageError(Note("file_no_fields", path=path))
     fields: dict[str, Any] = replace_surrogates(values)
     return fields
 
@@ -185,16 +187,16 @@ def read_document(path: Path, suffix: str = "") -> dict[str, Any]:
 def _check_document_values(values: Any) -> None:
     """Raises IntakeError for what JSON could not hold: no later reader or writer expects it."""
     if is_deeper(values, DEPTH_LIMIT):
-        raise IntakeError(f"it is nested more than {DEPTH_LIMIT} levels deep")
+        raise IntakeError(Note("nested_deep", limit=DEPTH_LIMIT))
     level = [values]
     while level:
         for value in level:
             if isinstance(value, float) and not math.isfinite(value):
-                raise IntakeError(f"{value} is not a finite number")
+                raise IntakeError(Note("yaml_not_finite", value=value))
             if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
-                raise IntakeError("it contains a number of more than 64 bits")
+                raise IntakeError(Note("yaml_long_number"))
             if not isinstance(value, dict | list | str | int | float | None):
-                raise IntakeError(f"{str(value)[:60]} has to be in quotes")
+                raise IntakeError(Note("yaml_quote", value=str(value)[:60]))
         level = [child for value in level for child in _list_child_values(value)]
 
 
@@ -202,7 +204,7 @@ def _list_child_values(value: Any) -> Iterable[Any]:
     """The names and values of a mapping, the items of a list."""
     if isinstance(value, dict):
         if wrong := [name for name in value if not isinstance(name, str)]:
-            raise IntakeError(f"the name {str(wrong[0])[:60]} has to be in quotes")
+            raise IntakeError(Note("yaml_quote_name", name=str(wrong[0])[:60]))
         return value.values()
     return value if isinstance(value, list) else ()
 
@@ -218,14 +220,14 @@ def _yaml_loader() -> type[Any]:
             names = Counter(name.value for name in scalars)
             for name, times in names.items() if len(names) < len(node.value) else ():
                 if times > 1:
-                    raise IntakeError(f"the field {name[:60]!r} occurs twice")
+                    raise IntakeError(Note("yaml_twice", name=name[:60]))
             mapping: dict[Hashable, Any] = super().construct_mapping(node, deep)
             return mapping
 
         def construct_yaml_int(self, node: Any) -> int:
             # `1:59:59` is a number, and the time that it takes grows with the square of its parts.
             if len(node.value) > _DIGITS_LIMIT:
-                raise IntakeError("it contains a number of more than 64 bits")
+                raise IntakeError(Note("yaml_long_number"))
             return int(super().construct_yaml_int(node))
 
     BoundedLoader.add_constructor("tag:yaml.org,2002:int", BoundedLoader.construct_yaml_int)
@@ -261,15 +263,15 @@ def _check_yaml_tokens(text: str) -> None:
     for token in yaml.scan(text, Loader=_yaml_loader()):
         depth += isinstance(token, opening) - isinstance(token, closing)
         if depth > DEPTH_LIMIT:
-            raise IntakeError(f"it is nested more than {DEPTH_LIMIT} levels deep")
+            raise IntakeError(Note("nested_deep", limit=DEPTH_LIMIT))
         if isinstance(token, yaml.AliasToken):
-            raise IntakeError("aliases (*name) are not taken; write the value out")
+            raise IntakeError(Note("yaml_alias"))
 
 
 def _parse_toml(text: str) -> Any:
     # The time that tomllib takes for `a.a.a = 1` grows with the square of the names.
     if _TOML_PATH.search(_TOML_TEXT.sub("x", text)):
-        raise IntakeError(f"it is nested more than {DEPTH_LIMIT} levels deep")
+        raise IntakeError(Note("nested_deep", limit=DEPTH_LIMIT))
     return tomllib.loads(text)
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalcore.errors import IntakeError
+from evalcore.i18n import Note
 from evalcore.intake.json_text import parse_json
 
 #: What a request should offer to accept: the encodings that are unpacked here.
@@ -186,7 +187,7 @@ def decode_json(content: bytes) -> Any:
     """Decode the JSON of a reply; what is no finite number is left out. Raises IntakeError for what
     is no JSON, or holds so many values that it would take 20 times its size."""
     if sum(map(content.count, _STRUCTURE)) > VALUE_LIMIT:
-        raise IntakeError(f"holds more than {VALUE_LIMIT:,} values")
+        raise IntakeError(Note("many_values", most=f"{VALUE_LIMIT:,}"))
     content = content.removeprefix(codecs.BOM_UTF8)
     return parse_json(_RAW_SURROGATE.sub("\ufffd".encode(), content), drop=True)
 

@@ -140,17 +140,17 @@ def read_rows(path: Path, *, drop: bool = False) -> Iterator[tuple[int, dict[str
                 if not line:
                     return
                 if size > FILE_LIMIT:
-                    raise DatasetError(path, None, "", f"has more than {FILE_LIMIT >> 20} MB")
+                    raise DatasetError(path, None, "", Note("large_file", size=FILE_LIMIT >> 20))
                 if len(line) > LINE_LIMIT:
                     problem = f"is longer than {LINE_LIMIT >> 20} MB"
                     raise DatasetError(path, number, "", problem)
                 if number > ROWS_LIMIT:
-                    raise DatasetError(path, number, "", f"is one more than {ROWS_LIMIT} lines")
+                    raise DatasetError(path, number, "", Note("long_file", most=ROWS_LIMIT))
                 text = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
                 if text.strip():
                     yield number, _parse_json_row(path, number, text, drop)
     except OSError as error:
-        raise DatasetError(path, None, "", f"cannot be read: {error.strerror}") from None
+        raise DatasetError(path, None, "", Note("cannot_read", problem=error.strerror)) from None
 
 
 def _parse_json_row(path: Path, number: int, line: bytes, drop: bool) -> dict[str, Any]:

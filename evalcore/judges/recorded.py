@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 import msgspec
 
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.records import Record
 
 # SCALE's published way of counting votes, kept exactly, quirks included.
@@ -151,7 +152,7 @@ def read_votes(raw: Any, by_rules: bool) -> tuple[Ballot, ...]:
     for number, run in enumerate(raw):
         location = f"votes[{number}]"
         if not isinstance(run, list | tuple):
-            raise UsageError(f"{location}: is a vote next to runs; put votes into a separate list")
+            raise UsageError(Note("recorded_mixed", location=location))
         ballots += [
             _parse_ballot_entry(e, f"{location}[{n}]", str(number + 1), by_rules)
             for n, e in enumerate(run)
@@ -227,4 +228,6 @@ def _parse_written_reply(reply: str | dict[str, Any], by_rules: bool) -> Ballot:
 
 def _reject_vote(location: str, value: Any, by_rules: bool) -> NoReturn:
     allowed = _ALLOWED.format(rules=", a list of rule ids" if by_rules else "")
-    raise UsageError(f"{location}: {str(value)[:80]!r} is no vote; {allowed}")
+    raise UsageError(
+        Note("recorded_no_vote", location=location, value=str(value)[:80], names=allowed)
+    )

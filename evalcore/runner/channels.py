@@ -19,6 +19,7 @@ import msgspec
 from evalcore.access.egress import watch_resends
 from evalcore.access.secrets import Secrets
 from evalcore.errors import CannotWrite, TargetFailure, UsageError
+from evalcore.i18n import Note
 from evalcore.records import (
     Call,
     Completion,
@@ -81,9 +82,7 @@ class CompletionCache:
             self._db.execute("CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, body BLOB)")
             self._pending: dict[str, Completion] = {}
         except sqlite3.DatabaseError as error:
-            raise UsageError(
-                f"{path}: {error}; delete the file, it only spares requests made before"
-            ) from None
+            raise UsageError(Note("cache_broken", path=path, problem=error)) from None
 
     def get(self, name: str) -> Completion | None:
         """The answer; None where there is none, or one that the provider broke off or that cannot

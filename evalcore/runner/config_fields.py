@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from evalcore import catalog
-from evalcore.errors import UsageError
+from evalcore.errors import FileError, UsageError
+from evalcore.i18n import Note
 from evalcore.intake.files import read_document
 
 _OVERRIDES = "benchmark_overrides"
@@ -31,7 +32,7 @@ def read_config_fields(path: Path, names: Collection[str]) -> dict[str, Any]:
     values = _read_foreign_form(path, read_document(path))
     problems = list(_iter_unknown_fields(values, names))
     if problems:
-        raise UsageError(f"{path}: {'; '.join(problems)}")
+        raise FileError(path, "; ".join(problems))
     if values.get("benchmarks") in (ALL, [ALL]):
         values["benchmarks"] = list(list_slm_benchmarks())
     return values
@@ -85,9 +86,5 @@ def check_model_type(model_type: str, path: Path | str) -> None:
     if model_type in ("", "auto", "hf"):
         return
     if model_type == "ensemble":
-        raise UsageError(
-            f"{path}: model_type ensemble is a format of slm-evals' own; serve the model behind an "
-            "API and name it as target: openai:MODEL, or set model_path to its base model with "
-            "model_type: hf"
-        )
-    raise UsageError(f"{path}: model_type {model_type!r} is none of: auto, hf, ensemble")
+        raise UsageError(Note("config_ensemble", path=path))
+    raise UsageError(Note("config_model_type", path=path, value=model_type))

@@ -123,7 +123,7 @@ def _find_dataset_card(name: str, settings: Settings) -> BenchmarkCard:
     if rate_match(best)[1]:
         return best
     bundled_names = ", ".join(card.dataset for card in cards.values())
-    raise UsageError(f"{name!r} is not a dataset of a known benchmark; bundled: {bundled_names}")
+    raise UsageError(Note("dataset_unknown", name=name, names=bundled_names))
 
 
 # The job `confirm`: is every expected answer of a data set right, as far as it can be run here?

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from evalcore.benchmarks.base import Benchmark
 from evalcore.benchmarks.scope import find_scope_problem
 from evalcore.errors import RunFolderError
+from evalcore.i18n import Note
 from evalcore.records import RunSpec, Sample
 from evalcore.runner.plan import create_benchmark
 from evalcore.store.case_index import CaseIndex
@@ -89,8 +90,13 @@ class GenerationPlan:
             held = sum(last - first for first, last in self._list_ranges(declared.key))
             if held != declared.samples:  # a score over other samples would not be this run's
                 raise RunFolderError(
-                    f"{index.folder.path}: samples.jsonl holds {held} samples of {declared.key}, "
-                    f"the run declared {declared.samples}; restore the file or start a new run"
+                    Note(
+                        "samples_fewer",
+                        path=index.folder.path,
+                        count=held,
+                        benchmark=declared.key,
+                        declared=declared.samples,
+                    )
                 )
             own_key = type(self.benchmarks[declared.key]).generation_key
             if own_key is not Benchmark.generation_key or index.same_keys:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from evalcore.access.secrets import Secrets
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.records import ProgressCallback
 from evalcore.results import RunSummary
 from evalcore.runner import client, gold, plan, run_request
@@ -36,7 +37,7 @@ def plan_checked_run(
     names += client.missing_judge_keys(run_request.list_judge_specs(run_plan.spec), settings)
     missing = [name for name in dict.fromkeys(names) if not secrets.has_key(name)]
     if missing:
-        raise UsageError(f"keys are missing; set {', '.join(missing)}")
+        raise UsageError(Note("keys_missing", names=", ".join(missing)))
     for line in gold.require_gold(run_plan.gold, run_plan.samples, settings, progress=progress):
         warn(line)
     return run_plan

@@ -182,9 +182,7 @@ def _inspect_folder(folder: Path, options: HuggingFaceOptions) -> ModelInspectio
 
 def _check_context(about: ModelMetadata, options: HuggingFaceOptions) -> None:
     if 0 < about.context < options.context:
-        raise UsageError(
-            f"option context is {options.context}, the model takes {about.context} tokens"
-        )
+        raise UsageError(Note("context_large", context=options.context, most=about.context))
 
 
 def _flag_missing_libraries(inspection: ModelInspection) -> ModelInspection:

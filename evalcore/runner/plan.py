@@ -21,7 +21,7 @@ from evalcore.benchmarks import registry
 from evalcore.benchmarks.base import Benchmark, DatasetSource
 from evalcore.benchmarks.spool import hash_sorted, to_sequence
 from evalcore.catalog import COSMETIC_CONTROLS, BenchmarkCard
-from evalcore.errors import UsageError
+from evalcore.errors import FileError, UsageError
 from evalcore.i18n import Note
 from evalcore.judges.panel import PROMPT_VERSION
 from evalcore.records import (
@@ -107,7 +107,7 @@ def plan_run(request: RunRequest, settings: Settings) -> Plan:
     """Load and check everything; raises UsageError (DatasetError for a bad case)."""
     _validate_request(request)
     specs: list[BenchmarkSpec] = []
-    _check_control(request)
+    _check_answers(request)
     chosen: dict[str, Sequence[Sample]] = {}
     gold: dict[str, DatasetLocation] = {}
     for key in dict.fromkeys(request.benchmarks):
@@ -148,19 +148,23 @@ def _find_scope(target: str, settings: Settings) -> dict[str, tuple[str, ...]]:
     return catalog.load_application(target, settings).scope
 
 
-def _check_control(request: RunRequest) -> None:
-    """Raises UsageError where a control cannot answer a benchmark."""
+def _check_answers(request: RunRequest) -> None:
+    """Raises UsageError where a control or a baseline cannot answer a benchmark."""
     prefix, _, kind = request.target.partition(":")
-    if prefix != catalog.CONTROL_KIND or kind not in COSMETIC_CONTROLS:
+    is_disguise = prefix == catalog.CONTROL_KIND and kind in COSMETIC_CONTROLS
+    if not is_disguise and prefix != "baseline":
         return
     cards = catalog.benchmark_cards()
-    able = [key for key, card in cards.items() if kind in card.controls]
-    others = [key for key in request.benchmarks if key in cards and key not in able]
-    if others:
-        raise UsageError(
-            f"{request.target} cannot answer {', '.join(others)}: it disguises statements that are "
-            f"to be rewritten; choose --benchmarks {','.join(able)}"
+    able = [k for k, c in cards.items() if kind in (c.controls if is_disguise else c.baselines)]
+    others = ", ".join(key for key in request.benchmarks if key in cards and key not in able)
+    if able and others:
+        problem = Note(
+            "target_cannot_answer" if is_disguise else "baseline_cannot_answer",
+            target=request.target,
+            names=others,
+            others=" ".join(able),
         )
+        raise UsageError(problem)
 
 
 def create_folder(run_plan: Plan, settings: Settings) -> RunFolder:
@@ -219,7 +223,7 @@ def find_dataset(name: str, card: BenchmarkCard, settings: Settings) -> Path:
         if own_card.benchmark == card.key
     }
     names = ", ".join(sorted(available))
-    raise UsageError(f"no dataset {name!r}: neither a path nor one of: {names}")
+    raise UsageError(Note("dataset_none", name=name, names=names))
 
 
 def _name_dataset(name: str, path: Path, settings: Settings, benchmark: str) -> str:
@@ -252,13 +256,13 @@ def build_command(request: RunRequest) -> str:
 
 def _validate_request(request: RunRequest) -> None:
     if not request.benchmarks:
-        raise UsageError("no benchmark chosen; `evalcore list benchmarks` shows the known ones")
+        raise UsageError(Note("no_benchmark"))
     if request.epochs < 1:
-        raise UsageError(f"epochs must be at least 1, got {request.epochs}")
+        raise UsageError(Note("plan_epochs", epochs=request.epochs))
     if request.max_samples is not None and request.max_samples < 1:
-        raise UsageError(f"max_samples must be at least 1, got {request.max_samples}")
+        raise UsageError(Note("plan_max_samples", number=request.max_samples))
     if request.concurrency < 0:
-        raise UsageError(f"concurrency must not be negative, got {request.concurrency}")
+        raise UsageError(Note("plan_concurrency", number=request.concurrency))
     run_request.check_budget(request.budget)
     run_request.check_panel(request.judges)
     cards = [catalog.benchmark_card(key) for key in request.benchmarks]
@@ -267,12 +271,14 @@ def _validate_request(request: RunRequest) -> None:
         if metric not in metric_keys:
             chosen = ", ".join(request.benchmarks)
             raise UsageError(
-                f"benchmark {chosen} has no metric {metric!r}; it has: {', '.join(metric_keys)}"
+                Note(
+                    "metric_unknown", benchmark=chosen, metric=metric, names=", ".join(metric_keys)
+                )
             )
     for key in request.options:
         if key not in request.benchmarks:
             chosen = ", ".join(request.benchmarks)
-            raise UsageError(f"an option names {key!r}, which is not among the chosen: {chosen}")
+            raise UsageError(Note("plan_option_other", owner=key, names=chosen))
 
 
 def _plan_benchmark(
@@ -297,7 +303,7 @@ def _plan_benchmark(
     for model in models:
         run_request.parse_model_spec(model, "user")
     if not samples:
-        raise UsageError(f"{path} holds no case for {key}")
+        raise UsageError(Note("plan_no_case", path=path, benchmark=key))
     _check_levels(key, levels, samples)
     data, total = dataset_hash(samples), len(samples)
     samples = _draw_samples(samples, request.max_samples, request.seed)
@@ -379,7 +385,7 @@ def _split_options(
         elif name.startswith("difficulty."):
             level = name.removeprefix("difficulty.")
             if level not in ("1", "2", "3"):
-                raise UsageError(f"option {card.key}.{name}: a difficulty is 1, 2 or 3")
+                raise UsageError(Note("plan_difficulty", owner=card.key, name=name))
             if (weight := _parse_weight(f"{card.key}.{name}", value)) != float(level):
                 levels[level] = weight
         elif name == "prompt":
@@ -388,7 +394,7 @@ def _split_options(
         else:
             options[name] = value
     if all(levels.get(level) == 0 for level in ("1", "2", "3")):
-        raise UsageError(f"option {card.key}.difficulty: one of 1, 2 and 3 needs a weight above 0")
+        raise UsageError(Note("plan_no_weight", owner=card.key))
     return options, weights, dict(sorted(levels.items()))
 
 
@@ -400,10 +406,7 @@ def _check_levels(key: str, levels: Mapping[str, float], samples: Sequence[Sampl
     for level in levels:
         if level not in present:
             difficulties = ", ".join(sorted(present)) or "none; each case has its own weight"
-            raise UsageError(
-                f"option {key}.difficulty.{level}: no case has that difficulty; there are: "
-                f"{difficulties}"
-            )
+            raise UsageError(Note("plan_no_difficulty", owner=key, level=level, names=difficulties))
 
 
 def _parse_weight(name: str, value: Any) -> float:
@@ -412,7 +415,7 @@ def _parse_weight(name: str, value: Any) -> float:
     except (TypeError, ValueError):
         weight = -1.0
     if not 0 <= weight < float("inf"):
-        raise UsageError(f"option {name}={value!r} is not a valid weight (0 or more)")
+        raise UsageError(Note("plan_weight", name=name, value=value))
     return weight
 
 
@@ -421,13 +424,11 @@ def _read_prompt_file(benchmark: str, path: str, *, template: bool) -> str:
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"option {benchmark}.prompt: {error}") from None
+        raise FileError(f"option {benchmark}.prompt", str(error)) from None
     if template and "$question" not in text:
-        raise UsageError(
-            f"option {benchmark}.prompt: {path} must contain $question where the question goes"
-        )
+        raise UsageError(Note("plan_prompt", benchmark=benchmark, path=path))
     if not text.strip():
-        raise UsageError(f"option {benchmark}.prompt: {path} is empty")
+        raise UsageError(Note("plan_prompt_empty", benchmark=benchmark, path=path))
     return text if template else text.strip()
 
 

@@ -20,7 +20,7 @@ import msgspec
 from evalcore import catalog
 from evalcore.benchmarks.base import Benchmark, DatasetSource
 from evalcore.catalog import BenchmarkCard
-from evalcore.errors import DatasetError, UsageError
+from evalcore.errors import DatasetError, FileError, UsageError
 from evalcore.i18n import Note
 from evalcore.intake.json_text import read_rows
 from evalcore.judges import recorded
@@ -89,7 +89,7 @@ def score_file(request: ScoreRequest, out: Path, settings: Settings) -> dict[str
         else:
             write_atomic(out, content)
     except OSError as error:
-        raise UsageError(f"--out {out}: {error.strerror}") from None
+        raise FileError(f"--out {out}", error) from None
     return dict(Counter(verdict.outcome for verdict in verdicts))
 
 
@@ -159,7 +159,7 @@ def _find_sample(path: Path, prediction: Prediction, samples: dict[str, list[Sam
     ]
     if not matches:
         of = f" of metric {prediction.metric}" if prediction.metric else ""
-        raise DatasetError(path, prediction.line, "id", f"no case {prediction.id!r}{of}")
+        raise DatasetError(path, prediction.line, "id", Note("no_case", id=prediction.id, part=of))
     if len(matches) > 1:
         metrics = ", ".join(sample.metric for sample in matches)
         problem = f"is needed, case {prediction.id!r} belongs to several: {metrics}"

@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from evalcore import catalog
-from evalcore.errors import UsageError
+from evalcore.errors import FileError, UsageError
 from evalcore.i18n import LANGUAGES, Note
 from evalcore.records import Record, RunSpec, TargetSpec
 from evalcore.runner import config_fields
@@ -118,17 +118,15 @@ def parse_model_spec(judge: str, role: Literal["judge", "user"] = "judge") -> Ta
     key, _, query = judge.partition("?")
     kind, colon, name = key.partition(":")
     if not (colon and kind and name):
-        raise UsageError(f"{role} {judge!r}: write it as a target, for example openai:MODEL")
+        raise UsageError(Note("judge_form", role=role, judge=judge))
     card = catalog.find_target_kind(key)
     if card is not None and not card.can_judge:
         does = "judge" if role == "judge" else "play a user"
-        raise UsageError(f"{role} {judge!r}: a {kind} cannot {does}; name a model")
+        raise UsageError(Note("judge_cannot", role=role, judge=judge, kind=kind, task=does))
     try:
         options = dict(parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query)))
     except ValueError:
-        raise UsageError(
-            f"{role} {judge!r}: options follow a question mark as NAME=VALUE, joined by &"
-        ) from None
+        raise UsageError(Note("judge_options", role=role, judge=judge)) from None
     return TargetSpec(key=key, options=options)
 
 
@@ -137,7 +135,7 @@ def check_panel(judges: Sequence[str]) -> None:
     for judge in judges:
         parse_model_spec(judge)
     if len(set(judges)) < len(judges):
-        raise UsageError(f"a judge votes once; named twice in: {', '.join(judges)}")
+        raise UsageError(Note("judge_twice", names=", ".join(judges)))
 
 
 def list_judge_specs(run: RunSpec) -> tuple[str, ...]:
@@ -215,10 +213,12 @@ def read_run_config(path: Path) -> tuple[RunConfig, frozenset[str]]:
     try:
         config = msgspec.convert(values, RunConfig)
     except msgspec.ValidationError as error:
-        raise UsageError(f"{path}: {error}") from None
+        raise FileError(path, error) from None
     config_fields.check_model_type(config.model_type, path)
     if config.lang is not None and config.lang not in LANGUAGES:
-        raise UsageError(f"{path}: lang {config.lang!r} is none of: {', '.join(LANGUAGES)}")
+        raise UsageError(
+            Note("config_lang", path=path, lang=config.lang, names=", ".join(LANGUAGES))
+        )
     return config, frozenset(values)
 
 
@@ -263,7 +263,7 @@ def apply_flags(
     kind, replaced = target.partition(":")[0], own is not None and target != own
     model_options, unused = _model_options(config, file_fields, kind)
     if unused and not replaced:
-        raise UsageError(f"field {unused[0]} does not apply to a {kind}: target; remove it")
+        raise UsageError(Note("config_unused", name=unused[0], kind=kind))
     overridden += [f"{name} does not apply to --target {target}" for name in unused]
     if config.batch_size is not None:
         model_options["batch_size"] = str(config.batch_size)

@@ -141,7 +141,7 @@ def parse_server(text: str, version: str = "") -> Server:
             *TITLES.values(),
             *dict.fromkeys(product.title for product in _RELATED_PRODUCTS.values()),
         ]
-        raise UsageError(f"database {text!r} is unknown; known: {', '.join(titles)}") from None
+        raise UsageError(Note("database_unknown", text=text, names=", ".join(titles))) from None
     return Server(
         TITLES[name], name, name if name in engine_cards() else "", version or stated_version
     )

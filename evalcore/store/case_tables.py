@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import msgspec
 
 from evalcore.errors import RunFolderError, UsageError
+from evalcore.i18n import Note
 from evalcore.records import Record, RunSpec
 from evalcore.single_flight import SingleFlightCache
 from evalcore.store import case_parts
@@ -203,7 +204,7 @@ def query_case_page(
     reads on behind the last case seen misses and repeats none, also while outcomes change.
     """
     if offset < 0 or limit < 0:
-        raise UsageError(f"offset {offset} and limit {limit} of a page of cases cannot be negative")
+        raise UsageError(Note("page_negative", offset=offset, limit=limit))
     if where == EVERY_CASE:  # all rows are there: the page begins at a known one
         epochs = folder.read_spec().epochs
         row = max(after[0] * epochs + min(after[1], epochs - 1), -1) + offset
@@ -419,7 +420,7 @@ def _cache_path(folder: RunFolder, name: str) -> Path:
     base.mkdir(mode=0o700, exist_ok=True)
     status = base.lstat()
     if status.st_uid != os.getuid() or status.st_mode & 0o077:
-        raise UsageError(f"{base} is open to other users; set TMPDIR to a private folder")
+        raise UsageError(Note("folder_open", folder=base))
     digest = hashlib.sha256(os.fsencode(folder.path.resolve())).hexdigest()[:16]
     return base / f"{digest}-{name}"
 

@@ -272,7 +272,7 @@ def check_card(settings: Settings, card: OwnCard) -> None:
         raise UsageError(Note("upload_name_other", name=f"{card.name!r}"))
     for field, longest in _CARD_TEXT_LIMITS.items():
         if len(getattr(card, field)) > longest:
-            raise UsageError(f"{field}: at most {longest} characters")
+            raise UsageError(Note("field_long", field=field, most=longest))
 
 
 def load_own_cards(settings: Settings) -> list[OwnCard]:

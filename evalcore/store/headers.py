@@ -27,6 +27,7 @@ from evalcore.access.redaction import (
 )
 from evalcore.catalog import is_builtin
 from evalcore.errors import EvalboardError, IndexFileError, RunFolderError
+from evalcore.i18n import Note
 from evalcore.records import BenchmarkSpec, Record, RunSpec, content_hash, from_json, to_json
 from evalcore.results import (
     BenchmarkScore,
@@ -380,7 +381,7 @@ class FolderComparison:
             with os.scandir(self.root) as entries:
                 names = [entry.name for entry in entries if is_run_id(entry.name)]
         except OSError as error:
-            problem = f"{self.root}: {describe_os_error(error)}; check who may read it"
+            problem: str = Note("no_read", path=self.root, problem=describe_os_error(error))
             if not isinstance(error, FileNotFoundError) and problem not in self._broken:
                 self._broken[problem] = ""  # said once
                 self._report(problem)

@@ -315,7 +315,7 @@ def record_run(settings: Settings, folder: RunFolder) -> RunHeader:
     """Put the header of a finished run into the index; raises RunFolderError without a summary."""
     header = read_header(folder)
     if header is None:
-        raise RunFolderError(f"{folder.path} has no summary.json yet: the run is not finished")
+        raise RunFolderError(Note("run_unfinished", path=folder.path))
     open_index(settings).put(header)
     return header
 

@@ -86,19 +86,20 @@ class FileStore:
             self._lock.acquire(timeout=seconds)
         except Timeout:
             raise IndexFileError(
-                f"{self.path}: another process has held its lock for {seconds:.0f} s; "
-                "end that process and try again"
+                Note("index_locked", path=self.path, seconds=f"{seconds:.0f}")
             ) from None
         except OSError as error:
             raise IndexFileError(
-                f"{self.path}: {error.strerror}; EVALBOARD_DATA names a folder that can be written"
+                Note("index_no_write", path=self.path, problem=error.strerror)
             ) from None
         try:
             if self._lock.lock_counter == 1:
                 self._storage.remove_temporary_files()
             yield
         except OSError as error:
-            raise IndexFileError(f"{self.path}: {error.strerror}; nothing was changed") from error
+            raise IndexFileError(
+                Note("index_unchanged", path=self.path, problem=error.strerror)
+            ) from error
         finally:
             self._lock.release()
 
@@ -179,8 +180,7 @@ class PostgresStore:
             while not connection.execute(attempt).scalar():
                 if time.monotonic() > until:
                     raise IndexFileError(
-                        f"{self.title}: another process has held its lock for {seconds:.0f} s; "
-                        "end that process and try again"
+                        Note("index_locked", path=self.title, seconds=f"{seconds:.0f}")
                     )
                 time.sleep(0.02)
             self._held.connection = connection
@@ -266,7 +266,7 @@ class PostgresStore:
                 fresh.unlink()
             except OSError as error:
                 raise IndexFileError(
-                    f"{path}: {error.strerror}; EVALBOARD_DATA names a folder that can be written"
+                    Note("index_no_write", path=path, problem=error.strerror)
                 ) from None
         if not self._name:
             try:

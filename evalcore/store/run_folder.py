@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from evalcore.errors import RunFolderError, UsageError
+from evalcore.i18n import Note
 from evalcore.intake.json_text import parse_json_or
 from evalcore.records import (
     Call,
@@ -271,7 +272,7 @@ class RunFolder:
     def verdicts_dir(self, scoring: str) -> Path:
         """Where the verdicts of one scoring lie; raises UsageError for a name that is no name."""
         if not _SCORING.fullmatch(scoring):
-            raise UsageError(f"{scoring!r} is not the name of a scoring of run {self.run_id}")
+            raise UsageError(Note("scoring_unknown", name=scoring, run=self.run_id))
         return self.path / "verdicts" / scoring
 
     def has_live_worker(self) -> bool:
@@ -382,7 +383,7 @@ def list_entries(root: Path) -> list[RunEntry]:
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
-        raise RunFolderError(f"{root}: {describe_os_error(error)}; check who may read it") from None
+        raise RunFolderError(Note("no_read", path=root, problem=describe_os_error(error))) from None
     return [entry for entry in listed if entry is not None]
 
 
@@ -425,8 +426,8 @@ def find_run(run_id: str, roots: Iterable[Path]) -> RunFolder:
         except OSError as error:
             problem = describe_os_error(error)
     if problem:
-        raise RunFolderError(f"run folder {run_id}: {problem}; restore it, or delete the run")
-    raise UsageError(f"no run {run_id!r}; `evalcore list runs` shows the known ones")
+        raise RunFolderError(Note("run_damaged", run=run_id, problem=problem))
+    raise UsageError(Note("run_unknown", run=run_id))
 
 
 def list_run_folders(roots: Iterable[Path]) -> list[RunFolder]:

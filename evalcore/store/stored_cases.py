@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeVar, overload
 import msgspec
 
 from evalcore.errors import EvalboardError, UsageError
+from evalcore.i18n import Note
 from evalcore.records import BenchmarkSpec, Record, RunSpec, Sample, Verdict
 from evalcore.store.case_index import CaseIndex
 from evalcore.store.case_lines import NOWHERE
@@ -149,9 +150,7 @@ class StoredVerdicts(_OnDisk[Verdict]):
             sample = read_sample(row[0], _WeighedLine).sample
             if row[1] in self.cases.same_keys:
                 if (sample.metric, sample.id) in seen:
-                    raise UsageError(
-                        f"sample {sample.metric}/{sample.id} is declared twice; ids are unique"
-                    )
+                    raise UsageError(Note("sample_twice", metric=sample.metric, id=sample.id))
                 seen.add((sample.metric, sample.id))
             verdicts = [
                 None if location == NOWHERE else read_verdict(location, _ScoredLine).verdict

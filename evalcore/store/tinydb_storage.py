@@ -13,6 +13,7 @@ from tinydb.storages import Storage
 from tinydb.table import Table
 
 from evalcore.errors import IndexFileError
+from evalcore.i18n import Note
 from evalcore.store.run_folder import write_atomic
 
 # A stored document that is parsed only when somebody looks into it.
@@ -36,10 +37,7 @@ class LazyDocument(MutableMapping[str, Any]):
             try:
                 self._fields = dict(msgspec.json.decode(self.raw))
             except (msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:
-                raise IndexFileError(
-                    f"a document of the index is broken ({error}); `evalcore index rebuild` "
-                    "rebuilds it from the run folders"
-                ) from None
+                raise IndexFileError(Note("index_broken", problem=error)) from None
         return self._fields
 
     def to_encodable(self) -> msgspec.Raw | dict[str, Any]:
@@ -107,7 +105,7 @@ def file_signature(path: Path) -> str:
     except FileNotFoundError:
         return ""
     except OSError as error:
-        raise IndexFileError(f"{path}: {error.strerror}; check who may read its folder") from None
+        raise IndexFileError(Note("index_no_read", path=path, problem=error.strerror)) from None
 
 
 def _format_stat_signature(status: os.stat_result) -> str:
@@ -176,9 +174,7 @@ class AtomicStorage(Storage):
 
     def _build_read_error(self, problem: str) -> IndexFileError:
         self._cached = None
-        return IndexFileError(
-            f"{self.path}: {problem}; `evalcore index rebuild` rebuilds it from the run folders"
-        )
+        return IndexFileError(Note("index_damaged", path=self.path, problem=problem))
 
 
 def _sync_folder(folder: Path) -> None:

@@ -22,6 +22,7 @@ import msgspec
 from evalcore.access.egress import Connections, EgressPolicy, parse_origin
 from evalcore.access.secrets import Secrets, redact_keys
 from evalcore.errors import IntakeError, TargetFailure, UsageError
+from evalcore.i18n import Note
 from evalcore.intake.http import (
     ACCEPT_ENCODING,
     ANSWER_LIMIT,
@@ -233,7 +234,7 @@ def read_application_options(spec: TargetSpec) -> ApplicationOptions:
     try:
         options = msgspec.convert(dict(spec.options), ApplicationOptions)
     except msgspec.ValidationError as error:
-        raise UsageError(f"{spec.key}: option not understood: {error}; known: base_url") from None
+        raise UsageError(Note("app_option", owner=spec.key, problem=error)) from None
     if options.base_url:
         check_address(options.base_url)
     return options
@@ -293,7 +294,7 @@ class Application:
         variable_values = {name: (self._secrets.get(name) or "").strip() for name in needed}
         missing = [name for name, value in variable_values.items() if not value]
         if missing:
-            raise UsageError(f"{self.key} needs: set {', '.join(missing)}")
+            raise UsageError(Note("app_needs", owner=self.key, names=", ".join(missing)))
         self._address = self._resolve_address()
         keys = {name: variable_values[name] for name in description.key_variables}
         self._keys = list(keys.values())
@@ -302,9 +303,7 @@ class Application:
             for name, text in description.headers.items()
         }
         if any(not text.isascii() or not text.isprintable() for text in headers.values()):
-            raise UsageError(
-                f"{self.key}: a variable used in its headers contains characters that no key has"
-            )
+            raise UsageError(Note("app_variable", owner=self.key))
         progress(f"requests go to {self._address}")
         self._session = ServiceSession(
             headers, keys, self._timeout, self.egress_policy(), self._settings.reply_limits
@@ -337,19 +336,16 @@ class Application:
         for candidate in filter(None, (address, own)):
             check_address(candidate)
         if urlsplit(address).query or urlsplit(address).fragment:
-            raise UsageError(f"{self.key}: its address must end with a path")
+            raise UsageError(Note("app_path", owner=self.key))
         moved = own and not same_host(address, own) and not is_loopback(address)
         if moved and description.key_variables:
-            raise UsageError(
-                f"{self.key}: its keys go to {own} only; "
-                "for another host, write your own description"
-            )
+            raise UsageError(Note("app_other_host", owner=self.key, host=own))
         return address
 
     async def generate(self, request: GenerationRequest) -> Completion:
         """The service's answer; raises TargetFailure with a classified Failure."""
         if self._session is None:
-            raise UsageError(f"{self.key} was not opened")
+            raise UsageError(Note("target_closed", owner=self.key))
         began = time.perf_counter()
         sample_input = request.input
         branch = self._select_branch(sample_input)

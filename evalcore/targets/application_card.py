@@ -14,7 +14,8 @@ import msgspec
 
 from evalcore.access.secrets import scrub_secrets
 from evalcore.catalog import ApplicationCard
-from evalcore.errors import UsageError
+from evalcore.errors import FileError, UsageError
+from evalcore.i18n import Note
 from evalcore.intake.files import read_document
 from evalcore.records import Record, content_hash
 from evalcore.settings import Settings
@@ -158,14 +159,14 @@ def load_description(key: str, settings: Settings) -> Description:
     name, available = key.partition(":")[2], list_description_files(settings)
     if name not in available and not name.endswith(_SUFFIXES):
         keys = ", ".join(f"app:{available}" for available in available)
-        raise UsageError(f"unknown service {key!r}; known: {keys}; or your own app:FILE.yaml")
+        raise UsageError(Note("app_unknown", owner=key, names=keys))
     path = available.get(name) or Path(name)
     try:
         description = msgspec.convert(read_document(path), Description)
     except msgspec.ValidationError as error:
-        raise UsageError(f"{path}: {error}") from None
+        raise FileError(path, error) from None
     for problem in _description_problems(description):
-        raise UsageError(f"{path}: {problem}")
+        raise FileError(path, problem)
     return description
 
 

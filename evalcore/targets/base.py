@@ -13,6 +13,7 @@ import msgspec
 
 from evalcore.catalog import CONTROL_KIND, CONTROLS, COSMETIC_CONTROLS
 from evalcore.errors import EnvironmentFailure, UsageError
+from evalcore.i18n import Note
 from evalcore.records import Completion, GenerationRequest, ProgressCallback, Record, TargetSpec
 
 TargetKind = Literal["endpoint", "local", "application", "baseline", "control"]
@@ -65,14 +66,16 @@ def convert_options(key: str, values: Mapping[str, Any], kind: type[_Options]) -
     names = kind.__struct_fields__
     for name in values:
         if name not in names:
-            raise UsageError(f"{key}: unknown option {name!r}; known: {', '.join(names)}")
+            raise UsageError(
+                Note("target_option_unknown", owner=key, name=name, names=", ".join(names))
+            )
     parsed = {name: _parse_json_option(values[name]) for name in _JSON_OPTIONS if name in values}
     if isinstance(values.get("stop"), str) and not isinstance(parsed["stop"], list):
         parsed["stop"] = [values["stop"]]  # a text that is no list is one stop string
     try:
         return msgspec.convert({**values, **parsed}, kind, strict=False)
     except msgspec.ValidationError as error:
-        raise UsageError(f"{key}: option not understood: {error}") from None
+        raise UsageError(Note("target_option_wrong", owner=key, problem=error)) from None
 
 
 def _parse_json_option(value: Any) -> Any:
@@ -136,9 +139,11 @@ class Control:
         self.kind = spec.key.partition(":")[2]
         if self.kind not in KINDS:
             available = ", ".join(f"{CONTROL_KIND}:{kind}" for kind in KINDS)
-            raise UsageError(f"unknown target {spec.key!r}; known: {available}")
+            raise UsageError(Note("target_unknown", target=spec.key, names=available))
         if spec.options:
-            raise UsageError(f"{spec.key} takes no options, got: {', '.join(spec.options)}")
+            raise UsageError(
+                Note("target_no_options", target=spec.key, names=", ".join(spec.options))
+            )
         self.key = spec.key
         self.info = TargetInfo(
             kind="control", title=f"Control: {self.kind}", start_in_flight=64, tools=True

@@ -16,6 +16,7 @@ import threading
 
 from evalcore.catalog import benchmark_cards, call_reference
 from evalcore.errors import TargetFailure, UsageError
+from evalcore.i18n import Note
 from evalcore.records import (
     Completion,
     Failure,
@@ -59,9 +60,11 @@ class Baseline:
         name = spec.key.partition(":")[2]
         if name not in VARIANTS:
             available = ", ".join(f"baseline:{available}" for available in VARIANTS)
-            raise UsageError(f"unknown target {spec.key!r}; known: {available}")
+            raise UsageError(Note("target_unknown", target=spec.key, names=available))
         if spec.options:
-            raise UsageError(f"{spec.key} takes no options, got: {', '.join(spec.options)}")
+            raise UsageError(
+                Note("target_no_options", target=spec.key, names=", ".join(spec.options))
+            )
         self.key = spec.key
         self.name = name
         self.engine = VARIANTS[name].engine

@@ -167,10 +167,7 @@ def resolve_endpoint(model_key: str, settings: Settings) -> tuple[str, Endpoint,
     if not slash or name not in endpoints:
         name, model = DEFAULT, reference
     if not model.strip():
-        raise UsageError(
-            f"target {model_key!r} names no model; write openai:MODEL or openai:ENDPOINT/MODEL "
-            f"with an endpoint of: {', '.join(endpoints)}"
-        )
+        raise UsageError(Note("endpoint_no_model", target=model_key, names=", ".join(endpoints)))
     return name, endpoints[name], model
 
 
@@ -182,8 +179,7 @@ def name_any_model(endpoint: str, options: Mapping[str, Any], settings: Settings
     endpoints = list_endpoints(settings)
     if endpoint not in endpoints:
         raise UsageError(
-            f"no endpoint is called {endpoint[:100]!r}; name an address (https://HOST/v1) or one "
-            f"of: {', '.join(endpoints)}"
+            Note("endpoint_unknown", endpoint=endpoint[:100], names=", ".join(endpoints))
         )
     return TargetSpec(f"openai:{endpoint}/any", dict(options))
 
@@ -200,9 +196,7 @@ def resolve_route(
     sent to that endpoint's host and to this machine, nowhere else: for another `base_url` the
     variable must be named. Raises UsageError for a bad address or name."""
     if api_key_env and not _VARIABLE.fullmatch(api_key_env):
-        raise UsageError(
-            "option api_key_env takes the name of an environment variable, not a key itself"
-        )
+        raise UsageError(Note("option_key_env"))
     name, endpoint, model = resolve_endpoint(model_key, settings)
     version = api_version or ("" if base_url else endpoint.api_version)
     address = _add_api_version((base_url or endpoint.base_url).rstrip("/"), version)

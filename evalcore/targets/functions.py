@@ -22,6 +22,7 @@ import msgspec
 
 from evalcore.access.secrets import Secrets, scrub_secrets
 from evalcore.errors import TargetFailure, UsageError
+from evalcore.i18n import Note
 from evalcore.plugins import is_key
 from evalcore.records import (
     Completion,
@@ -84,12 +85,9 @@ def register_function(
     own_name = name or getattr(function, "__name__", "")
     target = TargetFunction(function, own_name, concurrency)
     if not is_key(own_name):
-        raise UsageError(
-            f"{own_name[:80]!r} is not a valid target name (letters, digits, '_' and '-'); "
-            "give one: @evalcore.target(name='my_model')"
-        )
+        raise UsageError(Note("function_name", name=own_name[:80]))
     if concurrency < 1:
-        raise UsageError(f"concurrency of {own_name} is {concurrency}; it must be at least 1")
+        raise UsageError(Note("function_concurrency", name=own_name, number=concurrency))
     _functions[own_name] = target
     return target
 
@@ -98,10 +96,7 @@ def create_function_target(spec: TargetSpec, settings: Settings, secrets: Secret
     """The target of a function of this process; raises UsageError where there is none."""
     name = spec.key.partition(":")[2]
     if name not in _functions:
-        raise UsageError(
-            f"{spec.key}: this process has no such function; define it with @evalcore.target in "
-            "the program that runs it"
-        )
+        raise UsageError(Note("function_absent", owner=spec.key))
     return FunctionCalls(spec, _functions[name])
 
 
@@ -153,15 +148,14 @@ def _check_parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError) as error:
-        raise UsageError(f"{function!r} cannot be a target: {error}") from None
+        raise UsageError(Note("function_no_target", function=function, problem=error)) from None
     for parameter in parameters:
         variable = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
         if parameter.kind is parameter.POSITIONAL_ONLY or variable:
-            raise UsageError(f"a target takes named parameters, not {parameter}")
+            raise UsageError(Note("function_parameters", parameter=parameter))
         if parameter.name not in _INPUTS and parameter.default is parameter.empty:
             raise UsageError(
-                f"parameter {parameter.name!r} of a target has no default; known without one: "
-                f"{', '.join(_INPUTS)}"
+                Note("function_default", parameter=parameter.name, names=", ".join(_INPUTS))
             )
     return tuple(parameter.name for parameter in parameters)
 
@@ -172,7 +166,7 @@ def _check_options(spec: TargetSpec, function: TargetFunction) -> dict[str, Any]
     for name in spec.options:
         if name not in own:
             known = ", ".join(own) or "none"
-            raise UsageError(f"{spec.key}: unknown option {name!r}; known: {known}")
+            raise UsageError(Note("target_option_unknown", owner=spec.key, name=name, names=known))
     return dict(spec.options)
 
 

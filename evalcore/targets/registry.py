@@ -36,11 +36,9 @@ def check_address(address: str) -> None:
     except ValueError:
         fits = False
     if not fits:
-        raise UsageError("base_url must look like https://HOST/v1 or http://HOST:PORT/v1")
+        raise UsageError(Note("base_url_form"))
     if parts.username is not None or _holds_key(address, parts.query + parts.fragment):
-        raise UsageError(
-            "base_url must not contain a password or key; name a variable with api_key_env"
-        )
+        raise UsageError(Note("base_url_key"))
 
 
 def _holds_key(address: str, arguments: str) -> bool:
@@ -91,10 +89,7 @@ def check_no_secret_options(card: TargetKindCard | None, options: Mapping[str, o
     """Raises UsageError for a key that was given as an option, which would be written down."""
     for secret in card.secrets if card else ():
         if secret.name in options:
-            raise UsageError(
-                f"{secret.name} holds a key and is no option; set it in the environment, or type "
-                "it on the page Launch"
-            )
+            raise UsageError(Note("option_secret", name=secret.name))
 
 
 def resolve_egress(
@@ -174,4 +169,4 @@ def create_target(spec: TargetSpec, settings: Settings, secrets: Secrets) -> Tar
     if loaded is not None:
         return loaded(spec, settings, secrets)
     kinds = ", ".join(f"{name}:..." for name in target_kinds())
-    raise UsageError(f"unknown kind of target {spec.key!r}; a target is one of: {kinds}")
+    raise UsageError(Note("target_kind", target=spec.key, names=kinds))

@@ -195,7 +195,7 @@ def case_view(
     spec = folder.read_spec()
     if not 0 <= epoch < spec.epochs:
         count = format_count(spec.epochs, "epoch")
-        raise UsageError(f"run {run} has {count}, counted from 0; there is no {epoch}")
+        raise UsageError(Note("run_no_epoch", run=run, count=count, epoch=epoch))
     names = [benchmark] if benchmark else [benchmark_spec.key for benchmark_spec in spec.benchmarks]
     for name in names:
         try:
@@ -208,7 +208,7 @@ def case_view(
         verdict = verdict and mask_votes(verdict)
         view = CaseView(mask_spec(spec), name, stored.sample, episode, verdict, position)
         return view if show_gated or not is_gated(view.sample) else _hide_case_text(view)
-    raise UsageError(f"run {run} has no case {case!r} of metric {metric!r}")
+    raise UsageError(Note("run_no_case", run=run, case=case, metric=metric))
 
 
 def load_case_views(folder: RunFolder) -> Iterator[CaseView]:

@@ -15,6 +15,7 @@ import msgspec
 
 from evalcore import i18n
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.plain_text import NOT_RUN, align_columns, format_csv, round_cell
 from evalcore.records import Record
 from evalcore.results import Interval
@@ -142,14 +143,16 @@ FORMATS = {"text": as_text, "md": as_markdown, "csv": as_csv}
 def _select_benchmarks(lineup: Lineup, benchmark: str, metric: str) -> list[str]:
     available = comparison_runs.list_compared_benchmarks(lineup)
     if benchmark and benchmark not in available:
-        raise UsageError(f"none of the runs has benchmark {benchmark!r}: {', '.join(available)}")
+        raise UsageError(
+            Note("compare_no_benchmark", benchmark=benchmark, names=", ".join(available))
+        )
     selected = [
         key
         for key in ([benchmark] if benchmark else available)
         if not metric or metric in comparison.list_lineup_metrics(lineup, key)
     ]
     if not selected:
-        raise UsageError(f"none of the runs has cases of metric {metric!r}")
+        raise UsageError(Note("compare_no_metric", metric=metric))
     return selected
 
 

@@ -13,6 +13,7 @@ import msgspec
 from evalcore.access.redaction import mask_benchmark, mask_label, mask_target, redact_paths
 from evalcore.catalog import benchmark_cards
 from evalcore.errors import EvalboardError, UsageError
+from evalcore.i18n import Note
 from evalcore.records import BenchmarkSpec, Record
 from evalcore.results import BenchmarkScore, Totals
 from evalcore.settings import Settings
@@ -70,7 +71,7 @@ class Lineup(Record, frozen=True):
         for candidate in self.compared:
             if candidate.run_id == run:
                 return candidate
-        raise UsageError(f"run {run!r} is not among the compared ones")
+        raise UsageError(Note("compare_no_run", run=run))
 
 
 class RuleDifference(Record, frozen=True):
@@ -102,7 +103,7 @@ def validate_compared_runs(runs: Iterable[str]) -> list[str]:
     run_ids = list(dict.fromkeys(runs))
     if not MIN_COMPARED <= len(run_ids) <= MAX_COMPARED:
         raise UsageError(
-            f"compare {MIN_COMPARED} to {MAX_COMPARED} different runs, got {len(run_ids)}"
+            Note("compare_count", least=MIN_COMPARED, most=MAX_COMPARED, count=len(run_ids))
         )
     return run_ids
 
@@ -162,9 +163,8 @@ def _load_compared_run(roots: Sequence[Path], run: str, letter: str) -> Compared
     try:
         spec, summary = folder.read_spec(), folder.read_summary()
         if summary is None or not summary.benchmarks:
-            return ExcludedRun(
-                run, "unscored", f"run {run} has no result yet; it is {folder.current_state()}"
-            )
+            problem = Note("run_no_result", run=run, state=folder.current_state())
+            return ExcludedRun(run, "unscored", problem)
         case_tables.ensure_samples_table(folder)
     except (EvalboardError, OSError) as error:
         return ExcludedRun(run, "broken", redact_paths(str(error)))

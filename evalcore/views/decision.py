@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.records import Record
 from evalcore.results import Interval
 from evalcore.scoring.intervals import Stratum, compute_weighted_score, score_interval
@@ -127,7 +128,7 @@ def parse_weights(texts: Iterable[str], criteria: Sequence[Criterion]) -> dict[s
         key, mark, number = text.replace("=", ":").rpartition(":")
         if not mark or key not in weights:
             names = ", ".join(weights)
-            raise UsageError(f"weight {text[:80]!r}: write CRITERION:NUMBER with one of {names}")
+            raise UsageError(Note("decide_weight", value=text[:80], names=names))
         weights[key] = parse_bounded(number, f"weight of {key}", MAX_WEIGHT)
     return weights
 
@@ -145,7 +146,7 @@ def parse_bounded(text: str, name: str, most: float = 1e9) -> float:
     except ValueError:
         number = math.nan
     if not 0 <= number <= most:
-        raise UsageError(f"{name} is {text[:40]!r}; give a number from 0 to {most:g}")
+        raise UsageError(Note("decide_number", name=name, value=text[:40], most=f"{most:g}"))
     return number + 0.0  # no negative zero
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import asdict
 
 from evalcore.errors import UsageError
-from evalcore.i18n import lookup_text, t
+from evalcore.i18n import DEFAULT, Note, lookup_text, name_term, t
 from evalcore.plain_text import DASH, align_columns, to_single_line
 from evalcore.records import Record
 from evalcore.settings import Settings
@@ -64,7 +64,7 @@ def load_query_table(settings: Settings, query: DecisionQuery) -> tuple[str, Dec
     """The key of the board that a query means, and what can be weighed on it. Raises UsageError
     for a board or a level that is not there, naming those that are."""
     if query.level not in ("", *LEVELS):
-        raise UsageError(f"level {query.level[:40]!r}: must be one of {', '.join(LEVELS)}")
+        raise UsageError(Note("decide_level", level=query.level[:40], names=", ".join(LEVELS)))
     level: Level = next((each for each in LEVELS if each == query.level), LEVELS[0])
     if query.published:
         source = load_published_board(settings, query.published, query.month, query.setup)
@@ -75,20 +75,20 @@ def load_query_table(settings: Settings, query: DecisionQuery) -> tuple[str, Dec
         key, table = board.key, load_decision_table(settings, headers, board, level)
     if query.level and table.level != query.level:
         levels = ", ".join(table.levels)
-        raise UsageError(f"level {query.level}: this board can be weighed by {levels}")
+        raise UsageError(Note("decide_other_level", level=query.level, names=levels))
     return key, table
 
 
 def _find_board(headers: stored_boards.Headers, query: DecisionQuery) -> boards.Board:
     suites = boards.list_suites(headers)
     if not suites:
-        raise UsageError("there is no board yet; `evalcore run` makes a run that enters one")
+        raise UsageError(Note("decide_no_board"))
     if query.suite not in ("", *suites):
-        raise UsageError(f"suite {query.suite[:40]!r}: no board; there are: {', '.join(suites)}")
+        raise UsageError(Note("decide_no_suite", suite=query.suite[:40], names=", ".join(suites)))
     candidates = boards.list_boards(headers, query.suite or suites[0])
     keys = [board.key for board in candidates]
     if query.board not in ("", *keys):
-        raise UsageError(f"board {query.board[:60]!r}: no such board; there are: {', '.join(keys)}")
+        raise UsageError(Note("decide_board", board=query.board[:60], names=", ".join(keys)))
     return boards.find_board(candidates, query.board)
 
 
@@ -321,33 +321,40 @@ def list_known_costs(table: DecisionTable) -> list[str]:
 # For a terminal.
 
 
-def format_decision(table: DecisionTable, decision: Decision) -> str:
+def format_decision(table: DecisionTable, decision: Decision, language: str = DEFAULT) -> str:
     """The answer, the weights, the ranking, what would change it, and who is left out."""
-    titles = title_criteria(table, "en")
-    parts = [describe_decision(table, decision, "en"), _format_criteria(table, decision, titles)]
+    titles = title_criteria(table, language)
+    parts = [
+        describe_decision(table, decision, language),
+        _format_criteria(table, decision, titles, language),
+    ]
     if decision.ranked:
-        parts.append(_format_ranking(decision))
+        parts.append(_format_ranking(decision, language))
     if len(decision.ranked) > 1:
         parts.append(
-            "\n".join(describe_change(change, titles, "en") for change in decision.changes[:5])
-            or t("decide.change.never", "en", most=MAX_WEIGHT)
+            "\n".join(describe_change(change, titles, language) for change in decision.changes[:5])
+            or t("decide.change.never", language, most=MAX_WEIGHT)
         )
     if decision.excluded:
         lines = [
             [
                 to_single_line(excluded.candidate.name, 60),
                 describe_reasons(
-                    table, excluded.candidate.identity, excluded.reasons, titles, "en"
+                    table, excluded.candidate.identity, excluded.reasons, titles, language
                 ),
             ]
             for excluded in decision.excluded
         ]
-        parts.append(align_columns([["not ranked", "reason"], *lines]))
+        heads = [name_term(head, language) for head in ("not ranked", "reason")]
+        parts.append(align_columns([heads, *lines]))
     return "\n\n".join(parts)
 
 
-def _format_criteria(table: DecisionTable, decision: Decision, titles: Mapping[str, str]) -> str:
-    rows = [["criterion", "weight", "preset", "cases", "title"]]
+def _format_criteria(
+    table: DecisionTable, decision: Decision, titles: Mapping[str, str], language: str
+) -> str:
+    heads = ("criterion", "weight", "preset", "cases", "title")
+    rows = [[name_term(head, language) for head in heads]]
     for criterion in table.criteria:
         weight = f"{decision.weights[criterion.key]:g}"
         cases = str(criterion.cases) if criterion.cases else DASH
@@ -356,8 +363,9 @@ def _format_criteria(table: DecisionTable, decision: Decision, titles: Mapping[s
     return align_columns(rows)
 
 
-def _format_ranking(decision: Decision) -> str:
-    rows = [["rank", "range", "target", "score", "95% interval", "leads in", "USD per case"]]
+def _format_ranking(decision: Decision, language: str) -> str:
+    heads = ("rank", "range", "target", "score", "95% interval", "leads in", "USD per case")
+    rows = [[name_term(head, language) for head in heads]]
     for row in decision.ranked:
         has_range = row.rank_low is not None and row.rank_low != row.rank_high
         cost = row.candidate.cost_per_case

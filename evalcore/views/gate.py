@@ -17,6 +17,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.records import Record
 from evalcore.results import BenchmarkScore, Interval, RunSummary
 from evalcore.store.run_folder import RunFolder, find_run
@@ -82,7 +83,7 @@ def check_gate(roots: Sequence[Path], run: str, rules: GateRules) -> GateReport:
     run, and where the two runs have no benchmark that was asked and scored by the same rules."""
     _check_rules(rules)
     if run == rules.against:
-        raise UsageError(f"--against {run} is the run itself; name another run")
+        raise UsageError(Note("cli_gate_itself", run=run))
     folder = find_run(run, roots)
     summary = _read_summary(folder)
     checks: list[GateCheck] = []
@@ -170,10 +171,7 @@ def _check_drops(
         key for key in shared if summary.benchmarks[key].column == base.benchmarks[key].column
     ]
     if not comparable:
-        raise UsageError(
-            f"runs {summary.run_id} and {base.run_id} share no benchmark that was asked and scored "
-            f"by the same rules; compare runs of the same cases, options and versions"
-        )
+        raise UsageError(Note("gate_no_benchmark", run=summary.run_id, base=base.run_id))
     checks = []
     for key in comparable:
         gaps = [_describe_gap(side.benchmarks[key]) for side in (summary, base)]
@@ -210,14 +208,14 @@ def _join_states(checks: Sequence[GateCheck]) -> GateState:
 def _read_summary(folder: RunFolder) -> RunSummary:
     summary = folder.read_summary()
     if summary is None:
-        raise UsageError(f"run {folder.run_id} has no result yet; it is {folder.current_state()}")
+        raise UsageError(Note("run_no_result", run=folder.run_id, state=folder.current_state()))
     return summary
 
 
 def _check_rules(rules: GateRules) -> None:
     if not rules.against and rules.min_score is None:
-        raise UsageError("the gate has nothing to check; give --against RUN or --min-score N")
+        raise UsageError(Note("cli_gate_nothing"))
     if not 0 <= rules.max_drop <= 100:
-        raise UsageError(f"--max-drop {rules.max_drop:g}: must be from 0 to 100 points")
+        raise UsageError(Note("cli_gate_drop", value=f"{rules.max_drop:g}"))
     if rules.min_score is not None and not 0 <= rules.min_score <= 100:
-        raise UsageError(f"--min-score {rules.min_score:g}: must be from 0 to 100")
+        raise UsageError(Note("cli_gate_score", value=f"{rules.min_score:g}"))

@@ -11,6 +11,7 @@ import pandas as pd
 from evalcore import catalog
 from evalcore.catalog import TargetKindCard
 from evalcore.errors import UsageError
+from evalcore.i18n import DEFAULT, name_term
 from evalcore.plain_text import align_columns, to_single_line
 from evalcore.settings import Settings
 from evalcore.store.headers import RunHeader
@@ -126,13 +127,13 @@ def find_listing_problems(what: str, settings: Settings) -> list[str]:
     return [*map(str, catalog.list_skipped_plugins()), *own]
 
 
-def as_text(table: Sequence[Row]) -> str:
+def as_text(table: Sequence[Row], language: str = DEFAULT) -> str:
     """Columns, padded; nested values are left to the JSON form."""
     if not table:
-        return "none"
+        return name_term("none", language)
     names = [name for name, value in table[0].items() if not isinstance(value, dict | list)]
     rows = [[to_single_line(row.get(name, "")) for name in names] for row in table]
-    return align_columns([names, *rows])
+    return align_columns([[name_term(name, language) for name in names], *rows])
 
 
 def _list_benchmarks(settings: Settings) -> list[Row]:

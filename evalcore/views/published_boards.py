@@ -19,6 +19,7 @@ import numpy as np
 
 from evalcore.catalog import BenchmarkCard, MetricCard, is_model
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.records import Record
 from evalcore.results import CLAIMED_VIEW
 from evalcore.scoring.aggregation import MISSING
@@ -92,7 +93,7 @@ def require_publication(settings: Settings, key: str) -> Publication:
     publications = store.load_publications(settings)
     if key not in publications:
         names = ", ".join(sorted(publications)) or "none"
-        raise UsageError(f"{key!r} is not a publisher of results; known: {names}")
+        raise UsageError(Note("publisher_unknown", owner=key, names=names))
     return publications[key]
 
 
@@ -174,10 +175,12 @@ def load_published_board(
     chosen = month or publication.months[0]
     if chosen not in publication.months:
         months = f"{publication.months[-1]} to {publication.months[0]}"
-        raise UsageError(f"{publisher} has no month {chosen!r}; it has {months}")
+        raise UsageError(Note("publisher_month", publisher=publisher, month=chosen, names=months))
     setups = list_setups(publication, chosen)
     if setup and setup not in setups:
-        raise UsageError(f"{publisher} has no setup {setup!r} in {chosen}; it has: {setups}")
+        raise UsageError(
+            Note("publisher_setup", publisher=publisher, setup=setup, month=chosen, names=setups)
+        )
     key = (publication.signature, chosen, setup or setups[0])
     return _boards.get(key, lambda: _build_board(publication, chosen, setup or setups[0]))
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from operator import itemgetter
 
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.records import Record
 from evalcore.scoring.intervals import PairedResult, compare_paired
 from evalcore.settings import Settings
@@ -122,15 +123,12 @@ def find_published_row(settings: Settings, reference: str, publisher: str = "") 
         if name.casefold() in (entry.identity, entry.name.casefold()) and month in ("", entry.month)
     ]
     if not matches:
-        raise UsageError(
-            f"{reference!r}: no such published row; give PUBLISHER/MONTH/ID or an id as listed by "
-            "the board"
-        )
+        raise UsageError(Note("published_no_row", row=reference))
     publication, entry = max(matches, key=lambda match: match[1].month)
     same = {(p.publisher.key, e.identity) for p, e in matches if e.month == entry.month}
     if len(same) > 1:
         rows = sorted(make_reference(p.publisher.key, e) for p, e in matches)
-        raise UsageError(f"{reference!r} names several rows: {', '.join(rows[:10])}; give one")
+        raise UsageError(Note("published_several", row=reference, names=", ".join(rows[:10])))
     board = load_published_board(settings, publication.publisher.key, entry.month, entry.setup_key)
     return PublishedRow(publication, entry, board)
 
@@ -180,14 +178,13 @@ def compare_published_rows(
 
 def _check_comparable(first: PublishedRow, second: PublishedRow) -> None:
     if first.board.publisher.key != second.board.publisher.key:
-        raise UsageError("rows of two publishers have no case in common; compare two of one")
+        raise UsageError(Note("published_no_common"))
     if first.board.setup != second.board.setup:
         raise UsageError(
-            f"the rows were measured in different ways ({first.board.setup} and "
-            f"{second.board.setup}) and cannot be compared"
+            Note("published_setups", first=first.board.setup, second=second.board.setup)
         )
     if (first.entry.month, first.entry.identity) == (second.entry.month, second.entry.identity):
-        raise UsageError("both are the same row; give two different ones")
+        raise UsageError(Note("published_same"))
 
 
 def _select_shared_rule(

@@ -21,7 +21,7 @@ from evalcore.access.redaction import (
 )
 from evalcore.catalog import call_reference, find_target_kind
 from evalcore.errors import EvalboardError, UsageError
-from evalcore.i18n import restore_notes
+from evalcore.i18n import Note, restore_notes
 from evalcore.records import BenchmarkSpec, Record, RunSpec, TargetSpec
 from evalcore.settings import Settings
 from evalcore.store.run_folder import RunFolder, find_run
@@ -183,7 +183,7 @@ def _narrow_spec(spec: RunSpec, folder: RunFolder, benchmark: str, metric: str) 
         return spec
     own = [entry for entry in spec.benchmarks if entry.key == benchmark]
     if not own:
-        raise UsageError(f"run {spec.run_id} did not run {benchmark!r}")
+        raise UsageError(Note("run_no_benchmark", run=spec.run_id, benchmark=benchmark))
     sample_metrics = (
         entry.sample.metric for entry in folder.read_samples() if entry.benchmark == benchmark
     )

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from evalcore.errors import UsageError
-from evalcore.i18n import DEFAULT, lookup_text
+from evalcore.i18n import DEFAULT, Note, lookup_text
 from evalcore.records import Record
 from evalcore.store import case_tables
 from evalcore.store.run_folder import RunFolder, find_run
@@ -127,9 +127,9 @@ def find_case(roots: Sequence[Path], run: str, name: str) -> Case:
             return matching[0]
         if matching:
             listed = ", ".join("/".join(case[max(0, first - 1) :]) for case in matching)
-            raise UsageError(f"run {run} has several cases {name!r}; name one of: {listed}")
+            raise UsageError(Note("run_several_cases", run=run, case=name, names=listed))
     names = sorted({"/".join(case[1:]) for case in cases} | {case[2] for case in cases})
     alike = difflib.get_close_matches(name, names, _ALIKE) or names[:_ALIKE]
     raise UsageError(
-        f"run {run} has no case {name!r}; for example: {', '.join(alike) or 'it has none at all'}"
+        Note("run_no_such_case", run=run, case=name, names=", ".join(alike) or "it has none at all")
     )

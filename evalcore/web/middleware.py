@@ -22,6 +22,7 @@ from evalcore.access import login
 from evalcore.access.egress import is_this_machine, visitor_network
 from evalcore.access.policy import GRACE, PER_FILE, UPLOADS, UploadRefused, UploadRegistry
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 
 # Security headers on every answer of the server, the app shell and the API alike.
 # The content security policy is the second wall behind escaping: even if text of a model were
@@ -60,10 +61,7 @@ def frame_ancestors(configured: tuple[str, ...], environment: Mapping[str, str])
     those of the Hub. Raises UsageError for a setting that is no origin."""
     for origin in configured:
         if not _ANCESTOR.fullmatch(origin):
-            raise UsageError(
-                f"setting frame_ancestors (EVALBOARD_FRAME_ANCESTORS) contains {origin!r}; write "
-                "origins such as https://example.org or https://*.example.org"
-            )
+            raise UsageError(Note("setting_frame", origin=origin))
     of_space = _OF_A_SPACE if environment.get(SPACE, "").strip() else ()
     return " ".join(dict.fromkeys(("'self'", *of_space, *configured)))
 

@@ -33,13 +33,15 @@ _ASSIGNMENT = re.compile(r"[A-Z_]+=.*")
 
 
 class Command(NamedTuple):
-    """A command of a document, without variables before it and comments behind it."""
+    """A command of a document, without variables before it and comments behind it; `line` is that
+    of the document, from 1."""
 
     document: str
     words: tuple[str, ...]
+    line: int = 0
 
     def __str__(self) -> str:
-        return f"{self.document}: {shlex.join(self.words)}"
+        return f"{self.document}:{self.line}: {shlex.join(self.words)}"
 
 
 def list_documents(root: Path = ROOT) -> dict[str, str]:
@@ -50,21 +52,32 @@ def list_documents(root: Path = ROOT) -> dict[str, str]:
 
 def list_commands(document: str, text: str) -> list[Command]:
     """Every command in blocks of shell code, and every `span` that begins with one of ours."""
-    commands = []
+    commands = list_fenced_commands(document, text)
     for token in MarkdownIt().parse(text):
-        if token.type == "fence" and token.info.strip() in SHELLS:
-            commands += split_commands(document, token.content)
         for child in token.children or ():
             if child.type == "code_inline" and child.content.startswith(OURS):
-                commands += split_commands(document, child.content)
+                commands += split_commands(document, child.content, (token.map or [0])[0] + 1)
     return commands
 
 
-def split_commands(document: str, script: str) -> list[Command]:
-    """The single commands of a script: lines joined at a backslash, parted at && and ;."""
-    commands = []
-    for line in script.replace("\\\n", " ").splitlines():
-        lexer = shlex.shlex(line, posix=True, punctuation_chars="&;|")
+def list_fenced_commands(document: str, text: str) -> list[Command]:
+    """Every command in blocks of shell code, in their order."""
+    return [
+        command
+        for token in MarkdownIt().parse(text)
+        if token.type == "fence" and token.info.strip() in SHELLS
+        for command in split_commands(document, token.content, (token.map or [0])[0] + 2)
+    ]
+
+
+def split_commands(document: str, script: str, first: int = 0) -> list[Command]:
+    """The single commands of a script that begins in line `first`: lines joined at a backslash,
+    parted at && and ;."""
+    commands, following = [], first
+    for line in re.split(r"(?<!\\)\n", script):
+        number, following = following, following + line.count("\n") + 1
+        joined = line.replace("\\\n", " ")
+        lexer = shlex.shlex(joined, posix=True, punctuation_chars="&;|")
         lexer.whitespace_split = True
         words: list[str] = []
         for word in [*lexer, ";"]:
@@ -74,6 +87,6 @@ def split_commands(document: str, script: str) -> list[Command]:
             while words and _ASSIGNMENT.fullmatch(words[0]):
                 words.pop(0)
             if words:
-                commands.append(Command(document, tuple(words)))
+                commands.append(Command(document, tuple(words), number))
             words = []
     return commands

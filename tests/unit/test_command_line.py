@@ -416,6 +416,23 @@ def test_a_unknown_language_is_refused(capsys):
     assert "unknown value 'xx'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("show nothing", "没有运行 'nothing'；`evalcore list runs` 列出已有的运行"),
+        ("board --month 2026-01", "--month 和 --setup 只能与 --published PUBLISHER 一起使用"),
+        ("gate shipped-baseline-sqlite", "没有可检查的内容"),
+        ("run --target baseline:sqlite --benchmarks bfcl", "无法回答 bfcl"),
+        ("list runs", "评测对象"),
+        ("board", "名次区间"),
+        ("gate shipped-baseline-sqlite --min-score 0", "门禁：通过"),
+    ],
+)
+def test_results_and_errors_are_translated(capsys, data, words, message):
+    _, out, err = call(capsys, *words.split(), "--data", data, "--lang", "zh")
+    assert message in out + err
+
+
 def test_the_summary_of_a_run_is_translated(capsys, cases, data):
     status, out, err = call(capsys, *RUN, "--dataset", cases, "--data", data, "--lang", "zh")
     assert (status, "已开始" in err) == (0, True)

@@ -6,12 +6,8 @@ from __future__ import annotations
 import argparse
 import ast
 import importlib.util
-import json
 import os
 import re
-import shutil
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
@@ -26,6 +22,7 @@ from tests.support.documents import (
     Command,
     list_commands,
     list_documents,
+    list_fenced_commands,
     split_commands,
 )
 from tests.support.rows import each_row
@@ -209,9 +206,31 @@ def test_every_file_and_link_exists(document):
             assert anchor in slugs, target
 
 
-#: Commands of docs/cli.md that no test can run, and why; all others are run in their order.
+FENCED = [c for name, text in TEXTS.items() for c in list_fenced_commands(name, text)]
+#: Documents whose commands a test of their own runs.
+RUN_BY = {"docs/extend.md": "test_new_plugins.py", "docs/logs.md": "test_logs_docs.py"}
+#: The parts of commands that no test can run, and why; `^` is the beginning of a command.
 NOT_RUN = {
+    "^docker ": "Docker",
+    "^kubectl ": "a cluster",
+    "^ray start": "a cluster",
+    "--executor ray": "a cluster",
+    "bucket p": "a bucket",
+    "^printf ": "text for another command",
+    "pip install": "a network",
+    "^python3 -m venv": "an environment, made by test_wheel.py",
+    "^make app": "a server, started by the tests of browser/",
+    "^.venv/bin/streamlit run": "a server, started by the tests of browser/",
+    "^make test": "the tests themselves",
+    "-m pytest": "the tests themselves",
+    "^make lint": "CI runs it",
+    "tools/draw_architecture.py": "CI runs it",
+    "tests.support.golden": "CI runs it",
+    "^make space": "test_dockerfile.py reads what it copies",
+    "^hf ": "an account on the Hub",
     "--target openai:": "a key",
+    "--target hf:": "a checkpoint of the reader",
+    "academic list": "lm-evaluation-harness; test_academic.py runs it",
     "datasets fetch": "a network",
     "datasets check": "minutes; CI runs it",
     "swe prepare": "a network",
@@ -222,56 +241,77 @@ NOT_RUN = {
     "import scale": "published data",
     "import bundle": "another installation",
     "import logs/run.eval": "a log of the reader",
-    "hub push": "a token",
+    "evalcore hub": "a token",
     "evalcore preflight": "a key",
     "evalcore models": "a key",
-    "evalcore sweep": "checkpoints of the reader",
     "evalcore parity": "a checkpoint of the reader and a GPU",
-    "evalcore gate": "two runs of the same cases",
 }
 
 
-def list_cheap_commands() -> list[Command]:
-    blocks = re.findall(r"```sh\n(evalcore .*?)```", TEXTS["docs/cli.md"], re.DOTALL)
-    assert len(blocks) == 1
-    commands = split_commands("docs/cli.md", blocks[0])
-    lines = [" ".join(command.words) for command in commands]
-    assert [part for part in NOT_RUN if not any(part in line for line in lines)] == []
-    return [
-        command
-        for command, line in zip(commands, lines, strict=True)
-        if not any(part in line for part in NOT_RUN)
-    ]
+def find_obstacle(command: Command) -> str:
+    """The part of NOT_RUN that a command has, "" where it can be run."""
+    line = f"^{' '.join(command.words)}"
+    return next((part for part in NOT_RUN if part in line), "")
 
 
-@pytest.mark.full
-@pytest.mark.slow
-def test_the_cheap_commands_of_the_guide_work(tmp_path):
-    """They run in their order on a data folder of their own, as a reader would type them."""
-    command_line = Path(sys.executable).with_name("evalcore")
-    program = [str(command_line)] if command_line.exists() else [sys.executable, "-m", "evalcore"]
-    environ = {name: text for name, text in os.environ.items() if not name.startswith("EVALBOARD_")}
-    environ |= {"EVALBOARD_DATA": str(tmp_path / "data"), "PYTHONPATH": str(ROOT)}
-    shipped = shutil.copytree(ROOT / "data" / "shipped", tmp_path / "shipped")
-    environ["EVALBOARD_SHIPPED"] = str(shipped)
-    run_id, verbs = "", set()
-    for command in list_cheap_commands():
-        words = [{"KEY": "baseline:sqlglot"}.get(word, word) for word in command.words[1:]]
-        words = [word.replace("RUN", run_id) for word in words]
+def test_every_fenced_command_is_run_by_a_test_or_says_why_it_is_not():
+    for document, name in RUN_BY.items():
+        assert Path(document).name in (ROOT / "tests" / "unit" / name).read_text("utf-8")
+    others = [command for command in FENCED if command.document not in RUN_BY]
+    unrun = [c for c in others if c.words[0] != "evalcore" and not find_obstacle(c)]
+    assert list(map(str, unrun)) == []
+    assert NOT_RUN.keys() - set(map(find_obstacle, others)) == set()
+
+
+RUNNABLE: dict[str, list[Command]] = {}
+for each in FENCED:
+    if each.document not in RUN_BY and not find_obstacle(each):
+        RUNNABLE.setdefault(each.document, []).append(each)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """A data folder with two runs of the same cases, whose ids stand for RUN and BASE."""
+    data = tmp_path_factory.mktemp("guides") / "data"
+    words = ["run", "--benchmarks", "sql_understanding", "--max-samples", "2", "--quiet"]
+    for target in ("control:null", "baseline:sqlglot"):
+        assert main.main([*words, "--target", target, "--data", str(data)]) == 0
+    return data
+
+
+#: What the commands of a document write where they are typed.
+WRITTEN = {
+    "docs/ci.md": {"gate.md", "gate.xml"},
+    "docs/cli.md": {"FOLDER", "board.svg", "public", "report.md", "signing.pem"},
+    "docs/deploy.md": {"public"},
+}
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        pytest.param(name, marks=pytest.mark.full if name == "docs/cli.md" else ())
+        for name in RUNNABLE
+    ],
+)
+def test_the_commands_of_the_guides_work(document, store, tmp_path, monkeypatch, capsys):
+    """They run in their order in a folder of their own, as a reader would type them."""
+    for name in [name for name in os.environ if name.startswith("EVALBOARD_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("EVALBOARD_DATA", str(store))
+    monkeypatch.chdir(tmp_path)
+    base, run = sorted(path.name for path in (store / "runs").iterdir())[:2]
+    for command in RUNNABLE[document]:
+        words = [word.replace("RUN", run) for word in command.words[1:]]
+        words = [{"KEY": "baseline:sqlglot", "BASE": base}.get(word, word) for word in words]
         if words[0] in ("compare", "diff"):
-            other = next(path.name for path in (shipped / "runs").iterdir() if path.is_dir())
-            words[-1] = other
+            words[-1] = base
         if words[0] == "run":
-            words += ["--max-samples", "2", "--json"]
-        done = subprocess.run(
-            [*program, *words], cwd=tmp_path, env=environ, capture_output=True, text=True
-        )
-        allowed = (0, 3) if words[0] == "doctor" else (0,)
-        assert done.returncode in allowed, f"{command}\n{done.stdout}{done.stderr}"
-        if words[0] == "run":
-            run_id = json.loads(done.stdout)["run_id"]
-        verbs.add(words[0])
-    assert verbs >= {"run", "list", "show", "resume", "rescore", "export", "compare", "board"}
-    assert verbs >= {"site", "card", "doctor", "index"}
-    written = {"report.md", f"{run_id}.zip", "FOLDER", "public"}
-    assert written <= {path.name for path in tmp_path.iterdir()}
+            words += ["--max-samples", "2"]
+        if words[0] == "site":  # of the two runs alone
+            monkeypatch.setenv("EVALBOARD_SHIPPED", str(tmp_path / "none"))
+        allowed = {"doctor": (0, 3), "gate": (0, 1, 4)}.get(words[0], (0,))
+        status = main.main(words)
+        shown = capsys.readouterr()
+        assert status in allowed, f"{command}\n{shown.out}{shown.err}"
+    assert {path.name for path in tmp_path.iterdir()} >= WRITTEN.get(document, set())

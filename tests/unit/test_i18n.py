@@ -69,6 +69,7 @@ DATA_AREAS = frozenset(
             "launch",
             "methodology",
             "section",
+            "term",
         ),
         *("submit", "target.view_name", "case.flag"),
     }

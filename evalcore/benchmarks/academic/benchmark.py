@@ -72,7 +72,7 @@ class Academic(Benchmark):
         self.options["tasks"] = [name.strip() for name in options["tasks"] if name.strip()]
         for name in ("fewshot", "limit"):
             if options[name] < -1:
-                raise UsageError(f"option {self.key}.{name}: give 0 or more, or -1")
+                raise UsageError(Note("academic_number", owner=self.key, name=name))
 
     def load_dataset(self, source: DatasetSource) -> list[Sample]:
         """The samples of all tasks; raises UsageError naming a task that cannot be asked, and
@@ -259,7 +259,7 @@ class Academic(Benchmark):
     def _create_harness(self, folder: Path, defaults: bool) -> HarnessProcess:
         own = Path(self.options["folder"]).expanduser() if self.options["folder"] else None
         if own is not None and not own.is_dir():
-            raise UsageError(f"option {self.key}.folder: {own} is no folder")
+            raise UsageError(Note("academic_no_folder", owner=self.key, folder=own))
         return HarnessProcess([folder, *([own] if own else [])], defaults=defaults)
 
 
@@ -272,7 +272,7 @@ def _check_task_keys(tasks: Sequence[BuiltTask]) -> None:
     counts = Counter(_to_metric_key(task.name) for task in tasks)
     twice = [key for key, count in counts.items() if count > 1]
     if twice:
-        raise UsageError(f"two tasks have the name {twice[0]}; leave one of them out")
+        raise UsageError(Note("academic_same_name", twice=twice[0]))
 
 
 def _to_metric_key(name: str) -> str:

@@ -13,7 +13,7 @@ import msgspec
 
 from evalcore.benchmarks.academic.card import CARD
 from evalcore.benchmarks.academic.profiles import load_profiles
-from evalcore.errors import UsageError
+from evalcore.errors import FileError, UsageError
 from evalcore.i18n import Note
 from evalcore.records import Record
 
@@ -58,7 +58,7 @@ def read_profile_file(path: Path, values: dict[str, Any]) -> dict[str, Any]:
     try:
         config = msgspec.convert(values, ProfileConfig)
     except msgspec.ValidationError as error:
-        raise UsageError(f"{path}: {error}") from None
+        raise FileError(path, str(error)) from None
     file = load_profiles()
     fields: dict[str, Any] = {
         name: getattr(config, name)

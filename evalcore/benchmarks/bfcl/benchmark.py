@@ -103,7 +103,7 @@ class Bfcl(Benchmark):
     def __init__(self, options: Mapping[str, Any]) -> None:
         super().__init__(options)
         if self.options.get("format_sensitivity") and not self.is_official:
-            raise UsageError("option bfcl.format_sensitivity needs bfcl.protocol=official")
+            raise UsageError(Note("bfcl_needs_official"))
         self._simulators: Simulators | None = None
         self._memories = agentic.Memories()
 

@@ -203,7 +203,7 @@ def resolve_answer_mode(category: str, answer: Any, mode: str = "") -> str:
     """The mode itself, or that of an answer without one: text as upstream asks for it, else `fc`.
     Raises UsageError for an unknown mode."""
     if mode and mode not in MODES:
-        raise UsageError(f"unknown mode {mode!r}; one of {', '.join(sorted(MODES))}")
+        raise UsageError(Note("mode_unknown", mode=mode, names=", ".join(sorted(MODES))))
     if mode or not isinstance(answer, str):
         return mode or "fc"
     return prompt_mode(find_category_language(category))

@@ -69,7 +69,7 @@ def decode_calls(answer: Any, mode: str) -> list[Call]:
     reads no calls, UsageError for an unknown mode."""
     reader = MODES.get(mode)
     if reader is None:
-        raise UsageError(f"unknown mode {mode!r}; one of {', '.join(sorted(MODES))}")
+        raise UsageError(Note("mode_unknown", mode=mode, names=", ".join(sorted(MODES))))
     return require_calls(reader(answer))
 
 

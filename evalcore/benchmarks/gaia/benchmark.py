@@ -31,6 +31,7 @@ from evalcore.benchmarks.gaia.score import build_gaia_verdict, question_scorer
 from evalcore.benchmarks.gaia.tools import web_tools
 from evalcore.benchmarks.gaia.tools.toolset import FINAL, Toolset
 from evalcore.errors import EnvironmentFailure, UsageError
+from evalcore.i18n import Note
 from evalcore.records import (
     Completion,
     Episode,
@@ -163,13 +164,13 @@ class Gaia(Benchmark):
         names = [str(level).strip() for level in options["levels"]]
         wrong = [name for name in names if name not in ("1", "2", "3")]
         if wrong or not names:
-            raise UsageError(f"option gaia.levels: give some of 1, 2, 3, not {', '.join(names)!r}")
+            raise UsageError(Note("gaia_levels", names=", ".join(names)))
         self._levels = self.options["levels"] = sorted({int(name) for name in names})
         self._mode = str(options["tool_mode"])
         if self.is_official and options["prompt_style"] != STYLES[0]:
-            raise UsageError("option gaia.prompt_style: protocol=official has upstream's message")
+            raise UsageError(Note("gaia_prompt_style"))
         if not 1 <= options["max_steps"] <= _MAX_STEPS:
-            raise UsageError(f"option gaia.max_steps: give 1 to {_MAX_STEPS}")
+            raise UsageError(Note("gaia_max_steps", most=_MAX_STEPS))
 
     @property
     def _official_message(self) -> str:
@@ -192,7 +193,7 @@ class Gaia(Benchmark):
         able to run programs, and `web` needs a key."""
         if self._mode in WITH_TOOLS and not detect_sandbox().means:
             why = detect_sandbox().explanation
-            raise UsageError(f"option gaia.tool_mode={self._mode} runs programs: {why}")
+            raise UsageError(Note("gaia_programs", mode=self._mode, problem=why))
         if self._mode == "web":  # of which the results are part, so that it belongs to the column
             self.options["provider"] = web_tools.find_provider_name(self.options["provider"])
         return [sample for sample in samples if "question" in sample.input]

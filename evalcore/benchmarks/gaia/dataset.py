@@ -47,7 +47,7 @@ def _find_row_files(source: Path, split: str) -> list[Path]:
     if source.is_file():
         return [source]
     if not source.is_dir():
-        raise DatasetError(source, None, "", "no such file or folder")
+        raise DatasetError(source, None, "", Note("no_such_path"))
     for folder in _list_split_folders(source, split):
         for names in (*((name,) for name in _SPLIT_FILES), _LEVEL_FILES):
             paths = [path for name in names if (path := folder / name).is_file()]

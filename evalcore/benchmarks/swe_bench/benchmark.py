@@ -41,6 +41,7 @@ from evalcore.benchmarks.swe_bench.verdict import (
     split_unusable,
 )
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.records import Completion, Episode, Message, Sample, Sampling, Verdict
 from evalcore.results import BenchmarkScore
 from evalcore.sandbox.filesystem import read_inside
@@ -61,12 +62,12 @@ class SweBench(Benchmark):
         """Raises UsageError for a limit that is none."""
         super().__init__(options)
         if not 1 <= options["max_steps"] <= _MAX_STEPS:
-            raise UsageError(f"option swe_bench.max_steps: give 1 to {_MAX_STEPS}")
+            raise UsageError(Note("swe_max_steps", most=_MAX_STEPS))
         asked = (prompts.AUTO, prompts.FILES, prompts.TEXT)
         if self.is_official and options["prompt_style"] not in asked:
-            raise UsageError(f"option swe_bench.prompt_style: protocol=official has {asked}")
+            raise UsageError(Note("swe_prompt_style", text=asked))
         if options["context_lines"] < 0:
-            raise UsageError("option swe_bench.context_lines: give 0 or more lines")
+            raise UsageError(Note("swe_context_lines"))
 
     def load_dataset(self, source: DatasetSource) -> list[Sample]:
         samples = dataset.load_swe_samples(source, find_prepared("repositories"))
@@ -83,21 +84,25 @@ class SweBench(Benchmark):
         lacking = [s for s in samples if field and not getattr(dataset.to_swe_task(s), field)]
         if lacking:
             raise UsageError(
-                f"{len(lacking)} of {len(samples)} tasks have no {field} for the prompt style "
-                f"{self._prompt_style}; set swe_bench.prompt_style=issue_only, or name a folder of "
-                "repositories in the setting swe_repositories"
+                Note(
+                    "swe_no_field",
+                    lacking=len(lacking),
+                    count=len(samples),
+                    field=field,
+                    style=self._prompt_style,
+                )
             )
         support = detect_sandbox() if self._prompt_style == prompts.AGENT else None
         if support and not support.means:
             why = support.explanation
-            raise UsageError(f"swe_bench.prompt_style=agent runs programs: {why}")
+            raise UsageError(Note("swe_programs", problem=why))
         if self.options["full_eval"]:
             tasks = [dataset.to_swe_task(sample) for sample in samples]
             checks = run_preflight(tasks, Path(tempfile.gettempdir()))
             failed = [check for check in checks if check.needed and not check.ok]
             if failed:
                 problems = "; ".join(f"{check.problem} ({check.fix})" for check in failed)
-                raise UsageError(f"option swe_bench.full_eval: {problems}")
+                raise UsageError(Note("swe_full_eval", problem=problems))
         return list(samples)
 
     @property

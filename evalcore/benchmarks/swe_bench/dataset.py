@@ -48,7 +48,7 @@ def load_swe_samples(source: DatasetSource, repositories: str = "") -> list[Samp
     """The samples of a file or of all files of a folder, in their order. Raises DatasetError naming
     file, line and field, also for a task that stands there twice."""
     if repositories and not Path(repositories).is_dir():
-        raise UsageError(f"setting swe_repositories: {repositories} is no folder")
+        raise UsageError(Note("swe_no_folder", path=repositories))
     samples: dict[str, Sample] = {}
     for line in _iter_task_rows(source.folder):
         sample = _build_task_sample(line, _parse_task(line, repositories))
@@ -78,10 +78,10 @@ class _TaskLine(CaseLine, frozen=True):
 
 def _iter_task_rows(source_path: Path) -> Iterator[_TaskLine]:
     if not source_path.exists():
-        raise DatasetError(source_path, None, "", "no such file or folder")
+        raise DatasetError(source_path, None, "", Note("no_such_path"))
     paths = sorted(path for form in _FILES for path in source_path.glob(form))
     if source_path.is_dir() and not paths:
-        raise DatasetError(source_path, None, "", "contains no .jsonl or .parquet file of tasks")
+        raise DatasetError(source_path, None, "", Note("swe_no_tasks"))
     for path in paths or [source_path]:
         for number, row in read_table_rows(path):
             yield _read_task_line(path, number, row)
@@ -210,7 +210,5 @@ def filter_difficulties(samples: Sequence[Sample], difficulties: Sequence[str]) 
     chosen = [METRICS.get(name, name) for name in difficulties]
     for name, metric in zip(difficulties, chosen, strict=True):
         if metric not in metrics:
-            raise UsageError(
-                f"option swe_bench.difficulties: {name!r} is none of: {', '.join(metrics)}"
-            )
+            raise UsageError(Note("swe_difficulty", name=name, names=", ".join(metrics)))
     return [sample for sample in samples if sample.metric in chosen]

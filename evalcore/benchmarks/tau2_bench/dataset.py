@@ -26,6 +26,7 @@ from evalcore.benchmarks.tau2_bench.environment.tasks import Task, task_from_jso
 from evalcore.benchmarks.tau2_bench.environment.world import World
 from evalcore.benchmarks.tau_bench.task_data import DomainCache, list_present_domains
 from evalcore.errors import DatasetError, EnvironmentFailure
+from evalcore.i18n import Note
 from evalcore.records import Sample, content_hash
 from evalcore.settings import relative_to_root
 
@@ -39,7 +40,7 @@ def load_tau2_samples(source: DatasetSource, domain: str, split: str) -> list[Sa
     where none is named, of all. Raises DatasetError naming file, line and field, UsageError for a
     split that no domain has."""
     if not source.folder.is_dir():
-        raise DatasetError(source.folder, None, "", "is not a folder of domains")
+        raise DatasetError(source.folder, None, "", Note("tau2_no_domains"))
     samples = []
     chosen = [name for name in DOMAINS if domain in (name, ALL)]
     for name in list_present_domains(
@@ -48,7 +49,7 @@ def load_tau2_samples(source: DatasetSource, domain: str, split: str) -> list[Sa
         if not source.metrics or name in source.metrics:
             samples += _load_domain_samples(source.folder, name, split, others=domain == ALL)
     if split and not samples:
-        raise DatasetError(source.folder, None, "", f"has no task of split {split!r}")
+        raise DatasetError(source.folder, None, "", Note("no_task_of_split", split=split))
     return samples
 
 

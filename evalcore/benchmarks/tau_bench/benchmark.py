@@ -31,6 +31,7 @@ from evalcore.benchmarks.tau_bench.user_simulators import (
     UserSimulator,
 )
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.records import (
     Completion,
     Episode,
@@ -102,10 +103,7 @@ class TauBench(UserBenchmark):
         """With the rule user only the tasks whose wishes it can know; a split that was named has
         to be of such tasks altogether."""
         if self.is_official and any(STATE in sample.reference for sample in samples):
-            raise UsageError(
-                "protocol=official asks tau-bench's own tasks; rows of slm-evals are asked with "
-                "protocol=board"
-            )
+            raise UsageError(Note("tau_official_tasks"))
         playable = [
             sample for sample in samples if self.simulated_users() or _is_rule_playable(sample)
         ]

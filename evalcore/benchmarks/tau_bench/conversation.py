@@ -30,6 +30,7 @@ from evalcore.benchmarks.agents import (
 from evalcore.benchmarks.call_decoding.call import replace_surrogates
 from evalcore.benchmarks.tau_bench.user_simulators import UserSimulator
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.records import Completion, Message, Record, ToolCall
 
 #: Ends of a conversation that tau-bench rewards.
@@ -58,9 +59,9 @@ def parse_budgets(options: Mapping[str, Any], benchmark: str) -> Budgets:
     limits = {name: options[name] for name in Budgets.__struct_fields__}
     for name, limit in limits.items():
         if not 0 <= limit < float("inf"):
-            raise UsageError(f"option {benchmark}.{name}={limit}: give a number from 0 up")
+            raise UsageError(Note("tau_limit", benchmark=benchmark, name=name, value=limit))
     if not 1 <= limits["max_turns"] <= MAX_TURNS:
-        raise UsageError(f"option {benchmark}.max_turns: give 1 to {MAX_TURNS}")
+        raise UsageError(Note("tau_max_turns", benchmark=benchmark, most=MAX_TURNS))
     return Budgets(**limits)
 
 

@@ -58,14 +58,14 @@ def load_tau_samples(source: DatasetSource, domain: str, split: str) -> list[Sam
     if source.folder.is_file():
         return _load_file_samples(source, domain)
     if not source.folder.is_dir():
-        raise DatasetError(source.folder, None, "", "is not a folder with retail or airline in it")
+        raise DatasetError(source.folder, None, "", Note("tau_no_domains"))
     samples = []
     chosen = [name for name in DOMAINS if domain in (name, BOTH)]
     for name in list_present_domains(chosen, partial(list_splits, source.folder)):
         if not source.metrics or name in source.metrics:
             samples += _load_domain_samples(source.folder, name, split, others=domain == BOTH)
     if split and not samples:
-        raise DatasetError(source.folder, None, "", f"has no task of split {split!r}")
+        raise DatasetError(source.folder, None, "", Note("no_task_of_split", split=split))
     return samples
 
 

@@ -11,6 +11,7 @@ from evalcore.benchmarks.base import NO_FIELDS, Benchmark
 from evalcore.benchmarks.tau_bench.conversation import Budgets, ConversationResult, parse_budgets
 from evalcore.benchmarks.tau_bench.score import compute_pass_groups, to_episode_state
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.records import Episode, Sample, Verdict
 from evalcore.results import BenchmarkScore
 
@@ -32,20 +33,14 @@ class UserBenchmark(Benchmark):
         limits = Budgets.__struct_fields__
         changed = [name for name in limits if self.options[name] != defaults[name]]
         if self.is_official and changed:
-            raise UsageError(
-                f"option {self.key}.{changed[0]}: protocol=official has upstream's limits and no "
-                "others; leave it out"
-            )
+            raise UsageError(Note("tau_official_limits", benchmark=self.key, name=changed[0]))
 
     def simulated_users(self) -> tuple[str, ...]:
         if not self.options["use_llm_user"]:
             return ()
         model = self.options["user_model"]
         if not model:
-            raise UsageError(
-                f"option {self.key}.use_llm_user needs {self.key}.user_model, for example "
-                "openai:MODEL"
-            )
+            raise UsageError(Note("tau_user_model", benchmark=self.key))
         return (model,)
 
     def check_playable(self, samples: Sequence[Sample], playable: Sequence[Sample]) -> None:
@@ -53,9 +48,7 @@ class UserBenchmark(Benchmark):
         unplayable = len(samples) - len(playable)
         if unplayable and (self.options["split"] or not playable):
             raise UsageError(
-                f"{unplayable} of {len(samples)} tasks are free prose, which the rule user "
-                f"cannot play; set {self.key}.use_llm_user=true and {self.key}.user_model, or "
-                "another split"
+                Note("tau_free_prose", lacking=unplayable, count=len(samples), benchmark=self.key)
             )
 
     def episode_from_answer(

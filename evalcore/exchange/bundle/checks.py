@@ -47,8 +47,7 @@ def check_code_options(benchmark: Benchmark) -> None:
     for option in benchmark.card.options:
         if option.names_code and benchmark.options[option.name]:
             raise UsageError(
-                f"option {benchmark.key}.{option.name} names code, which is not run for a run from "
-                "elsewhere"
+                Note("bundle_code_option", benchmark=benchmark.key, option=option.name)
             )
 
 
@@ -75,9 +74,9 @@ def _check_spec(contents: BundleContents) -> None:
     try:
         created = datetime.fromisoformat(spec.created_at)
     except ValueError:
-        raise UsageError("created_at of spec.json is not an ISO 8601 time") from None
+        raise UsageError(Note("bundle_created")) from None
     if created.tzinfo is None or created > datetime.now(UTC) + timedelta(days=1):
-        raise UsageError("created_at in spec.json is in the future or has no time zone")
+        raise UsageError(Note("bundle_future"))
 
 
 def _check_claim(contents: BundleContents) -> None:
@@ -93,28 +92,26 @@ def _check_claim(contents: BundleContents) -> None:
     )
     for name, score in summary.benchmarks.items():
         if score.score is not None and not 0 <= score.score <= 100:
-            raise UsageError(f"summary.json claims {score.score} for {name}; scores are 0 to 100")
+            raise UsageError(Note("bundle_score", score=score.score, name=name))
 
 
 def _check_samples(contents: BundleContents) -> None:
     counts = Counter(line.benchmark for line in contents.samples)
     for entry in contents.spec.benchmarks:
         if counts.pop(entry.key, 0) != entry.samples or not entry.samples:
-            raise UsageError(
-                f"samples.jsonl does not contain the {entry.samples} samples of {entry.key}"
-            )
+            raise UsageError(Note("bundle_samples", count=entry.samples, benchmark=entry.key))
     if counts:
-        raise UsageError("samples.jsonl contains samples of a benchmark that is not in the run")
+        raise UsageError(Note("bundle_other_benchmark"))
     _check_unique(
         "samples.jsonl", ((line.benchmark, line.sample.key, 0) for line in contents.samples)
     )
     for line in contents.samples:
         for text in (line.sample.metric, line.sample.id):
             if not text or len(text) > _LONGEST_NAME or not text.isprintable():
-                raise UsageError("samples.jsonl contains a sample with an invalid metric or id")
+                raise UsageError(Note("bundle_sample_name"))
     for line in contents.samples:
         if line.sample.difficulty not in (1, 2, 3):
-            raise UsageError(f"samples.jsonl: difficulty of {line.sample.key} is not 1 to 3")
+            raise UsageError(Note("bundle_difficulty", sample=line.sample.key))
     weights = [(entry.sample.key, entry.sample.weight) for entry in contents.samples]
     weights += [
         (f"difficulty {level}", weight)
@@ -123,7 +120,7 @@ def _check_samples(contents: BundleContents) -> None:
     ]
     for name, weight in weights:
         if weight is not None and not 0 <= weight <= MAX_CASE_WEIGHT:
-            raise UsageError(f"the weight of {name} is not 0 to {MAX_CASE_WEIGHT:g}")
+            raise UsageError(Note("bundle_weight", name=name, most=f"{MAX_CASE_WEIGHT:g}"))
 
 
 def _check_hashes(contents: BundleContents) -> None:
@@ -132,14 +129,9 @@ def _check_hashes(contents: BundleContents) -> None:
         samples = select_benchmark_samples(contents, benchmark_spec)
         bare = sum(map(is_bare, samples))
         if bare != contents.manifest.redacted.get(benchmark_spec.key, 0):
-            raise UsageError(
-                f"the manifest and samples.jsonl leave different cases of {benchmark_spec.key} out"
-            )
+            raise UsageError(Note("bundle_other_gaps", benchmark=benchmark_spec.key))
         if not bare and dataset_hash(samples) != benchmark_spec.dataset_hash:
-            raise UsageError(
-                f"the samples of {benchmark_spec.key} are not those of the dataset that the "
-                "run declares: their hash differs"
-            )
+            raise UsageError(Note("bundle_other_samples", benchmark=benchmark_spec.key))
 
 
 def _check_episodes(contents: BundleContents, benchmarks: Mapping[str, Benchmark]) -> None:
@@ -167,7 +159,7 @@ def _check_verdicts(contents: BundleContents) -> None:
             not 0 <= x <= 1 for x in (*scores, *verdict.views.values())
         ):
             raise UsageError(
-                f"verdicts.jsonl: {name} {verdict.metric}/{verdict.id} has a score that is none"
+                Note("bundle_no_score", name=name, metric=verdict.metric, id=verdict.id)
             )
 
 
@@ -178,7 +170,9 @@ def _check_complete(
     _check_unique(file, epoch_keys)
     for benchmark, key, epoch in epoch_keys:
         if (benchmark, key) not in keys or not 0 <= epoch < epochs:
-            raise UsageError(f"{file}: {benchmark} {key}, epoch {epoch}, belongs to no sample")
+            raise UsageError(
+                Note("bundle_no_sample", file=file, benchmark=benchmark, sample=key, epoch=epoch)
+            )
     missing = len(keys) * epochs - len(epoch_keys)
     if missing:
         raise UsageError(
@@ -189,7 +183,9 @@ def _check_complete(
 def _check_unique(file: str, epoch_keys: Iterable[EpochKey]) -> None:
     for (benchmark, key, epoch), count in Counter(epoch_keys).items():
         if count > 1:
-            raise UsageError(f"{file}: {benchmark} {key}, epoch {epoch}, appears twice")
+            raise UsageError(
+                Note("bundle_twice", file=file, benchmark=benchmark, sample=key, epoch=epoch)
+            )
 
 
 def select_benchmark_samples(contents: BundleContents, spec: BenchmarkSpec) -> list[Sample]:
@@ -203,7 +199,9 @@ def generation_key(benchmark: Benchmark, sample: Sample) -> str:
         return ask(sample)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         problem = f"{type(error).__name__}: {error}"
-        raise UsageError(f"sample {sample.key} is none of {benchmark.key}: {problem}") from None
+        raise UsageError(
+            Note("bundle_bad_sample", sample=sample.key, benchmark=benchmark.key, problem=problem)
+        ) from None
 
 
 def _is_text(text: str, form: re.Pattern[str]) -> bool:

@@ -115,7 +115,7 @@ def read_bundle_files(
 ) -> tuple[BundleManifest, dict[str, bytes]]:
     """The manifest and all files as they are; `checked` against each other. Raises UsageError."""
     if not bundle.is_file():
-        raise UsageError(f"{bundle} is not a file; choose a bundle that `evalcore export` wrote")
+        raise UsageError(Note("bundle_no_file", path=bundle))
     members = unpack_zip(bundle, scratch, _LIMITS)
     files = {str(path): (scratch / path).read_bytes() for path in members}
     manifest = _read_manifest(bundle, files)
@@ -131,8 +131,14 @@ def _read_manifest(bundle: Path, files: Mapping[str, bytes]) -> BundleManifest:
     manifest = _decode_record(bundle, MANIFEST, data, BundleManifest)
     if (manifest.format, manifest.version) != (FORMAT, VERSION):
         raise UsageError(
-            f"{bundle}: is a {manifest.format[:40]!r} of version {manifest.version}; this program "
-            f"reads {FORMAT!r} of version {VERSION}"
+            Note(
+                "bundle_version",
+                path=bundle,
+                form=manifest.format[:40],
+                version=manifest.version,
+                own_form=FORMAT,
+                own_version=VERSION,
+            )
         )
     return manifest
 
@@ -171,13 +177,13 @@ def _decode_record(bundle: Path, location: str, data: bytes, kind: type[R]) -> R
         check_depth(data)
         return from_json(kind, data)
     except (msgspec.MsgspecError, IntakeError) as error:
-        raise UsageError(f"{bundle}: {location}: {error}") from None
+        raise FileError(bundle, Note("located", location=location, problem=error)) from None
 
 
 def _decode_record_lines(bundle: Path, name: str, data: bytes, kind: type[R]) -> tuple[R, ...]:
     """The records of a file; a last line without its end is one that was cut."""
     if data and not data.endswith(b"\n"):
-        raise UsageError(f"{bundle}: {name} ends within a line")
+        raise UsageError(Note("bundle_torn", path=bundle, name=name))
     return tuple(
         _decode_record(bundle, f"{name}, line {number}", line, kind)
         for number, line in enumerate(data.split(b"\n")[:-1], 1)
@@ -191,7 +197,7 @@ def _read_bundle_card(bundle: Path, files: Mapping[str, bytes]) -> dict[str, Any
     try:
         card = parse_json(data, drop=True)
     except IntakeError as error:
-        raise UsageError(f"{bundle}: {CARD}: {error}") from None
+        raise FileError(bundle, Note("located", location=CARD, problem=error)) from None
     if not isinstance(card, dict):
-        raise UsageError(f"{bundle}: {CARD}: is not a JSON object")
+        raise UsageError(Note("bundle_card", path=bundle, name=CARD))
     return card

@@ -25,9 +25,10 @@ from evalcore.access.redaction import (
 )
 from evalcore.benchmarks.base import Benchmark
 from evalcore.catalog import runs_models_here
-from evalcore.errors import UsageError
+from evalcore.errors import FileError, UsageError
 from evalcore.exchange.bundle import contents
 from evalcore.exchange.bundle.contents import BundleManifest
+from evalcore.i18n import Note
 from evalcore.records import Episode, Record, RunSpec, to_json
 from evalcore.results import RunSummary
 from evalcore.runner.plan import create_benchmark
@@ -129,9 +130,9 @@ def build_bundle_files(folder: RunFolder, settings: Settings) -> BundleFiles:
 def _require_finished(folder: RunFolder) -> RunSummary:
     summary = folder.read_summary()
     if folder.read_spec().origin == "imported":
-        raise UsageError(f"run {folder.run_id} was imported; only runs made here can be bundled")
+        raise UsageError(Note("bundle_imported", run=folder.run_id))
     if summary is None or folder.current_state() == "running":
-        raise UsageError(f"run {folder.run_id} has not ended; wait for it or resume it")
+        raise UsageError(Note("run_not_ended", run=folder.run_id))
     return summary
 
 
@@ -182,8 +183,13 @@ class _BundleLines:
         key, sample = stored.benchmark, stored.sample
         if episode is None or verdict is None:
             raise UsageError(
-                f"run {self._spec.run_id} has no verdict on {key} {sample.key}, epoch {epoch}; "
-                "resume it to its end first"
+                Note(
+                    "bundle_no_verdict",
+                    run=self._spec.run_id,
+                    benchmark=key,
+                    sample=sample.key,
+                    epoch=epoch,
+                )
             )
         generation = (key, self._name_generation(stored))
         if generation not in seen:
@@ -250,8 +256,8 @@ def pack_bundle(files: Mapping[str, bytes]) -> bytes:
 
 def write_bundle_file(out: Path, data: bytes) -> None:
     if out.suffix != ".zip":
-        raise UsageError(f"--out {out}: a bundle is a zip; name it {out.stem}.zip")
+        raise UsageError(Note("cli_bundle_name", path=out, stem=out.stem))
     try:
         write_atomic(out, data)
     except OSError as error:
-        raise UsageError(f"--out {out}: {error.strerror}") from None
+        raise FileError(f"--out {out}", error) from None

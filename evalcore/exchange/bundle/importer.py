@@ -21,6 +21,7 @@ from evalcore.exchange.bundle.imported_run import (
     rescore_bundle,
 )
 from evalcore.exchange.staging import ImportOutcome, open_import_stage
+from evalcore.i18n import Note
 from evalcore.records import ProgressCallback, Record, Sample
 from evalcore.runner.gold import (
     IMPORT_TIMEOUT,
@@ -211,7 +212,7 @@ def import_bundle(
     with tempfile.TemporaryDirectory(prefix="evalcore-bundle-") as scratch:
         contents = read_bundle(bundle, Path(scratch) / "unpacked")
     if dataset and len(contents.spec.benchmarks) != 1:
-        raise UsageError("--dataset is for a bundle of one benchmark; drop it")
+        raise UsageError(Note("cli_bundle_one_benchmark"))
     specs = contents.spec.benchmarks
     with refuse_errors(contents.source):
         benchmarks = {spec.key: create_benchmark(spec.key, spec.options) for spec in specs}

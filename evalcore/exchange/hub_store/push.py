@@ -25,6 +25,7 @@ from evalcore.exchange.hub_store.archives import (
 )
 from evalcore.exchange.hub_store.pull import pull_results
 from evalcore.exchange.hub_store.repository import HubRepository, RepositoryChanged, RepositoryHead
+from evalcore.i18n import Note
 from evalcore.records import ProgressCallback, Record, utc_now
 from evalcore.settings import Settings
 from evalcore.store import hub_state, run_folder
@@ -72,7 +73,7 @@ def push_results(
     with open_sync_session(settings, repository.name) as session:
         head = repository.fetch_head(make=True)
         if head is None:
-            raise UsageError(f"{repository.name} could not be made; make it on the Hub, private")
+            raise UsageError(Note("hub_not_made", name=repository.name))
         pushing = _PushOperation(settings, repository, session, progress)
         for _ in range(_LOOKS):
             try:
@@ -81,7 +82,7 @@ def push_results(
             except RepositoryChanged:
                 head = repository.fetch_head() or head
         else:
-            raise UsageError(f"{repository.name} changes all the time; try again later")
+            raise UsageError(Note("hub_changing", name=repository.name))
         session.save_state(held=result.held, sent_at=utc_now())
     return result
 
@@ -171,7 +172,7 @@ class _PushOperation:
         folders = [run_folder.find_run(run, [root]) for run in runs]
         for folder in folders:
             if folder.current_state() not in _ENDED:
-                raise UsageError(f"run {folder.run_id} has not ended; wait for it or resume it")
+                raise UsageError(Note("run_not_ended", run=folder.run_id))
         return folders
 
     def _pack_version(

@@ -18,6 +18,7 @@ from evalcore.access.secrets import Secrets, scrub_secrets
 from evalcore.errors import EvalboardError, UsageError
 from evalcore.exchange.hub_datasets import HUB, download_file, first_line
 from evalcore.exchange.hub_store.archives import ArchiveVersion, parse_version_path
+from evalcore.i18n import Note
 from evalcore.records import Record
 from evalcore.settings import Settings
 from evalcore.store.hub_state import TOKEN
@@ -61,16 +62,14 @@ class HubRepository:
         self.name, self._kind = name or settings.hub_repo, kind
         if not _NAME.fullmatch(self.name):
             problem = f"{self.name[:100]!r} is none" if self.name else "none is given"
-            raise UsageError(f"a repository is named OWNER/NAME: {problem} (--repo, or `hub_repo`)")
+            raise UsageError(Note("cli_hub_repo_name", problem=problem))
         secrets = Secrets()
         self._token = secrets.get(TOKEN)
         if not self._token:
-            raise UsageError(
-                "keeping results on the Hub needs a token in the environment: HF_TOKEN"
-            )
+            raise UsageError(Note("hub_no_token"))
         self.key = (secrets.get(KEY) or self._token).encode()
         if len(self.key) < _SHORTEST_KEY:
-            raise UsageError(f"{KEY} is too short: give {_SHORTEST_KEY} random characters or more")
+            raise UsageError(Note("hub_short_key", name=KEY, least=_SHORTEST_KEY))
         self._endpoint = (os.environ.get("HF_ENDPOINT") or HUB).rstrip("/")
         self._base, self._cap = settings.retry_base, settings.retry_cap
 
@@ -114,7 +113,7 @@ class HubRepository:
     ) -> Path:
         """Fetch one archive into a folder. Raises UsageError for one larger than `max_bytes`."""
         if version.size > max_bytes:
-            raise UsageError(f"{version.path}: {version.size >> 20} MiB is too large to import")
+            raise UsageError(Note("hub_large_archive", path=version.path, size=version.size >> 20))
         return self._call_with_retries(
             lambda: download_file(self._create_api(), self.name, version.path, head.commit, folder)
         )
@@ -140,7 +139,7 @@ class HubRepository:
         )
         for number, entry in enumerate(tree):
             if number > _MOST_FILES:
-                raise UsageError(f"{self.name} contains more than {_MOST_FILES} files")
+                raise UsageError(Note("hub_full", name=self.name, most=_MOST_FILES))
             if hasattr(entry, "size"):  # else a folder
                 version = parse_version_path(str(entry.path), int(entry.size))
                 versions += [version] if version else []
@@ -198,8 +197,12 @@ class HubRepository:
                     break
             except (ValueError, LookupError, TypeError, AttributeError) as error:
                 raise UsageError(
-                    f"{self.name}: {self._endpoint} sent what is not a valid answer from the Hub "
-                    f"({type(error).__name__}); check the address in HF_ENDPOINT"
+                    Note(
+                        "hub_no_answer",
+                        name=self.name,
+                        endpoint=self._endpoint,
+                        kind=type(error).__name__,
+                    )
                 ) from None
         raise self._translate_error(last)
 

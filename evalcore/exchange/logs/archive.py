@@ -111,7 +111,7 @@ def open_archive(path: Path) -> Iterator[LogArchive]:
             with _read_directory(path, file) as opened:
                 yield LogArchive(path, opened, file)
     except OSError as error:
-        raise FileError(path, error.strerror or str(error)) from None
+        raise FileError(path, error) from None
 
 
 def _read_directory(path: Path, file: IO[bytes]) -> zipfile.ZipFile:

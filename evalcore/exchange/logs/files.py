@@ -30,7 +30,7 @@ def read_head(path: Path) -> bytes:
         with path.open("rb") as file:
             return file.read(HEAD)
     except OSError as error:
-        raise FileError(path, error.strerror or str(error)) from None
+        raise FileError(path, error) from None
 
 
 def find_file(folder: Path, name: str) -> Path | None:

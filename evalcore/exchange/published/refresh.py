@@ -12,6 +12,7 @@ import msgspec
 from evalcore.errors import UsageError
 from evalcore.exchange.published import tau2
 from evalcore.exchange.scale import publication as scale
+from evalcore.i18n import Note
 from evalcore.intake.files import read_bytes
 from evalcore.records import ProgressCallback, Record
 from evalcore.settings import Settings
@@ -68,16 +69,13 @@ def refresh_publication(
 def read_checkout(root: Path, date: str, progress: ProgressCallback) -> Publication:
     """The publication in a checkout, whichever publisher it is of."""
     if date and not _DAY.fullmatch(date):
-        raise UsageError(f"--date {date}: must be a day, as 2026-11-28")
+        raise UsageError(Note("cli_published_date", date=date))
     if not root.is_dir():
-        raise UsageError(f"{root}: is not a folder; give a checkout of the publisher's repository")
+        raise UsageError(Note("published_no_folder", path=root))
     for find_folder, build in _LAYOUTS:
         if find_folder(root) is not None:
             return build(root, read_revision(root), date, progress)
-    raise UsageError(
-        f"{root}: has the layout of no known publisher (SCALE: eval_reports/models-YYYY-MM.json, "
-        "tau2-bench: submissions/NAME/submission.json)"
-    )
+    raise UsageError(Note("published_layout", path=root))
 
 
 def read_revision(root: Path) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated
 import msgspec
 
 from evalcore.errors import DatasetError, UsageError
+from evalcore.i18n import Note
 from evalcore.intake.files import read_bytes
 from evalcore.plain_text import to_single_line
 from evalcore.records import ProgressCallback, Record
@@ -95,9 +96,9 @@ def build_publication(
     paths = sorted(folder.glob(f"*/{_FILE}")) if folder else []
     paths = [path for path in paths if not path.parent.name.startswith(_EXAMPLE)]
     if not paths:
-        raise UsageError(f"{root} holds no submissions; give a checkout of tau2-bench")
+        raise UsageError(Note("published_no_submission", path=root))
     if len(paths) > _MAX_SUBMISSIONS:
-        raise UsageError(f"{root} holds more than {_MAX_SUBMISSIONS} submissions")
+        raise UsageError(Note("published_many", path=root, most=_MAX_SUBMISSIONS))
     progress(f"reading {len(paths)} submissions")
     entries = sorted(map(_read_entry, paths), key=lambda entry: (entry.date, entry.id))
     publisher = msgspec.structs.replace(

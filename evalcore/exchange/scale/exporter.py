@@ -13,7 +13,7 @@ import msgspec
 
 from evalcore.access.redaction import mask_votes, with_masked_target
 from evalcore.catalog import find_target_kind
-from evalcore.errors import UsageError
+from evalcore.errors import FileError, UsageError
 from evalcore.exchange.report_data import (
     BenchmarkReport,
     Round,
@@ -39,6 +39,7 @@ from evalcore.exchange.scale.forms import (
     indicator_of,
     log_path,
 )
+from evalcore.i18n import Note
 from evalcore.records import MEASURED, Record, RunSpec, Sample
 from evalcore.results import BenchmarkScore
 from evalcore.scoring.claims import ClaimSum, compute_claimed_score
@@ -181,8 +182,7 @@ def _compute_case_points(sample: Sample) -> int:
     weight = sample.difficulty if sample.weight is None else sample.weight
     if weight != int(weight) or weight > MOST_POINTS:
         raise UsageError(
-            f"case {sample.key} weighs {weight:g}, and SCALE's case_weight is a whole number up to "
-            f"{MOST_POINTS}; choose such weights"
+            Note("scale_weight", sample=sample.key, weight=f"{weight:g}", most=MOST_POINTS)
         )
     return int(weight)
 
@@ -309,7 +309,7 @@ def _export_report(folder: RunFolder, run: RunReport, out: Path) -> ScaleExport:
     reports = [report for report in run.benchmarks if report.spec.key in CAPABILITIES]
     if not reports:
         names = ", ".join(CAPABILITIES)
-        raise UsageError(f"run {folder.run_id} has none of SCALE's capabilities: {names}")
+        raise UsageError(Note("scale_none", run=folder.run_id, names=names))
     model, month = _build_model_row(folder, run), run.spec.created_at[:7]
     files: dict[Path, Iterable[bytes]] = {}
     unmeasured = 0
@@ -328,10 +328,7 @@ def _export_report(folder: RunFolder, run: RunReport, out: Path) -> ScaleExport:
                 lines = render_process_log(run.spec, name, cases)
                 files[path] = (f"{line}\n".encode() for line in lines)
     if not model.scores:
-        raise UsageError(
-            f"nothing of run {folder.run_id} was measured, so there is no score to export; "
-            f"continue it with `evalcore resume {folder.run_id}`"
-        )
+        raise UsageError(Note("scale_unmeasured", run=folder.run_id))
     files[board_path(out, month)] = [_render_month_board(board_path(out, month), model)]
     _write_scale_files(files)
     written = tuple(str(path.relative_to(out)) for path in files)
@@ -390,7 +387,7 @@ def _render_month_board(path: Path, model: ScaleModel) -> bytes:
     others = _read_board_rows(path)
     earlier = next((other for other in others if other["id"] == model.id), None)
     if earlier is not None and earlier.get("real_model_namne", "") != model.display:
-        raise UsageError(f"{path} has another model with the id {model.id}; give another folder")
+        raise UsageError(Note("scale_other_model", path=path, model=model.id))
     rows = [model if other is earlier else other for other in others]
     rows += [model] if earlier is None else []
     return msgspec.json.format(msgspec.json.encode({"models": rows}), indent=2)
@@ -414,4 +411,4 @@ def _write_scale_files(files: Mapping[Path, Iterable[bytes]]) -> None:
         try:
             write_atomic(path, content)
         except OSError as error:
-            raise UsageError(f"--out {path}: {error.strerror}") from None
+            raise FileError(f"--out {path}", error) from None

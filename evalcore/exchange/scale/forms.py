@@ -12,6 +12,7 @@ import msgspec
 
 from evalcore.catalog import BenchmarkCard, MetricCard
 from evalcore.errors import DatasetError, UsageError
+from evalcore.i18n import Note
 from evalcore.intake.files import read_bytes
 from evalcore.intake.json_text import FILE_LIMIT
 from evalcore.records import Record
@@ -224,9 +225,7 @@ class ScaleDataFolder:
             if (match := _MONTH.fullmatch(path.name))
         )
         if not self.months:
-            raise UsageError(
-                f"{root} holds no {BOARDS}/models-YYYY-MM.json; give SCALE's folder public/data"
-            )
+            raise UsageError(Note("scale_no_board", path=root, folder=BOARDS))
 
     def read_models(self, month: str) -> tuple[ScaleModel, ...]:
         """The rows of a monthly board; raises DatasetError for a broken file."""

@@ -20,6 +20,7 @@ from evalcore.exchange.scale.month_scan import (
     scan_months,
 )
 from evalcore.exchange.staging import ImportedScore, ImportResult, ImportStage, open_import_stage
+from evalcore.i18n import Note
 from evalcore.records import ProgressCallback, RunSpec, TargetSpec
 from evalcore.scoring.claims import find_weights_in_force
 from evalcore.settings import Settings
@@ -41,7 +42,9 @@ def import_scale_tree(
     then nothing is imported."""
     tree = ScaleDataFolder(root)
     if month and month not in tree.months:
-        raise UsageError(f"{root} has no month {month!r}; it has: {', '.join(tree.months)}")
+        raise UsageError(
+            Note("scale_no_month", path=root, month=month, names=", ".join(tree.months))
+        )
     months = [month] if month else tree.months
     progress("looking through the case reports")
     scan = scan_months(tree, months[-1], find_cases_folder(root))

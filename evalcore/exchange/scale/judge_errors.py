@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from evalcore.errors import UsageError
+from evalcore.errors import FileError
 from evalcore.exchange.report_tables import ReportTable, render_markdown_tables
 from evalcore.exchange.scale.forms import WEIGHTS, ScaleDataFolder, evaluation_type, read_report
 from evalcore.exchange.scale.month_scan import sum_indicator
@@ -204,7 +204,7 @@ def _write_records(
             path.write_text(render(), encoding="utf-8")
             paths.append(path)
     except OSError as error:
-        raise UsageError(f"{folder}: {error.strerror}") from None
+        raise FileError(folder, error) from None
     return paths
 
 

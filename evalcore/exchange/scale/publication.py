@@ -22,6 +22,7 @@ from evalcore.exchange.scale.forms import (
     read_report,
 )
 from evalcore.exchange.scale.month_scan import parse_indicator_scores
+from evalcore.i18n import Note
 from evalcore.plain_text import to_single_line
 from evalcore.records import ProgressCallback, content_hash
 from evalcore.store.published import (
@@ -74,7 +75,7 @@ def build_publication(
     for what cannot be understood."""
     folder = find_scale_folder(root)
     if folder is None:
-        raise UsageError(f"{root} holds no folder {BOARDS}; give a checkout of SCALE's repository")
+        raise UsageError(Note("scale_no_checkout", path=root, folder=BOARDS))
     tree, lists = ScaleDataFolder(folder), _CaseLists()
     entries: list[PublishedEntry] = []
     for month in tree.months:

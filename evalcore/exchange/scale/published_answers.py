@@ -25,6 +25,7 @@ from evalcore.exchange.scale.forms import (
     read_report,
 )
 from evalcore.exchange.scale.twins import Twin, build_rewrite_twin, hash_sql, read_statements
+from evalcore.i18n import Note
 from evalcore.records import Record, content_hash
 from evalcore.sqlkit.dialects import TITLES, Server, parse_server
 
@@ -86,7 +87,7 @@ def read_published_data(
     """
     root = data_folder / CASES
     if not root.is_dir():
-        raise UsageError(f"{data_folder} has no folder {CASES}; give SCALE's public/data")
+        raise UsageError(Note("scale_no_cases", path=data_folder, folder=CASES))
     questions: dict[str, BlindQuestion] = {}
     rows_by_digest: dict[tuple[str, str], list[PublishedRow]] = {}
     rows: list[PublishedRow] = []

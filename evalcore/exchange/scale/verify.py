@@ -27,6 +27,7 @@ from evalcore.exchange.scale.published_answers import (
 )
 from evalcore.exchange.scale.redecision import RULES_VERSION, Redecider, Redecision
 from evalcore.exchange.scale.twins import read_twins
+from evalcore.i18n import Note
 from evalcore.records import Record
 from evalcore.store.journal import Journal, read_journal
 
@@ -83,9 +84,7 @@ def verify_published_answers(
         with lock:
             decisions = _decide_all(data.questions, journal, jobs, progress)
     except Timeout:
-        raise UsageError(
-            f"another process is deciding answers in {journal.parent}; wait for it to end"
-        ) from None
+        raise UsageError(Note("scale_busy", folder=journal.parent)) from None
     return compare_verdicts(data, decisions)
 
 

@@ -36,7 +36,7 @@ from evalcore.exchange.site.facts import (
 )
 from evalcore.exchange.site.rendering import PageLocation, Words, render_page
 from evalcore.exchange.site.target_views import build_target_view
-from evalcore.i18n import DEFAULT, LANGUAGES, load_catalogue, lookup_text, t
+from evalcore.i18n import DEFAULT, LANGUAGES, Note, load_catalogue, lookup_text, t
 from evalcore.plain_text import to_single_line
 from evalcore.records import Record, to_json
 from evalcore.settings import Settings
@@ -91,7 +91,7 @@ def _swap_folders(fresh: Path, target: Path) -> None:
 def _check_site_folder(target: Path) -> None:
     """Raises UsageError unless there is nothing there, or nothing but a site of ours."""
     if target.is_symlink() or (target.exists() and not target.is_dir()):
-        raise UsageError(f"--out {target}: not a folder; choose one that is empty or new")
+        raise UsageError(Note("cli_site_no_folder", path=target))
     if not target.exists() or not any(target.iterdir()):
         return
     ours = _read_marker(target)
@@ -102,10 +102,7 @@ def _check_site_folder(target: Path) -> None:
     )
     strange = next((name for name in foreign if name not in ours), None)
     if strange is not None:
-        raise UsageError(
-            f"--out {target}: contains {strange}, which `evalcore site` did not write; choose a "
-            "new or empty folder, or move the file away"
-        )
+        raise UsageError(Note("cli_site_strange", path=target, name=strange))
 
 
 def _read_marker(target: Path) -> set[str]:
@@ -157,9 +154,9 @@ def publish_site(settings: Settings, options: SiteOptions) -> int:
 def _parse_address(flag: str, address: str) -> str:
     parts = urlsplit(address)
     if address and (parts.scheme not in ("http", "https") or not parts.hostname):
-        raise UsageError(f"{flag} {address!r}: must begin with https:// or http://")
+        raise UsageError(Note("site_scheme", flag=flag, address=address))
     if parts.query or parts.fragment:
-        raise UsageError(f"{flag} {address!r}: must end with the folder, without ? and #")
+        raise UsageError(Note("site_folder", flag=flag, address=address))
     return f"{address.rstrip('/')}/" if address else ""
 
 

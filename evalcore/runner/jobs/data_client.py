@@ -129,7 +129,7 @@ def start_fetch(name: str, keys: Mapping[str, str], visitor: Visitor, settings: 
     official = list_official_datasets().get(name)
     if official is None:
         available = ", ".join(list_official_datasets())
-        raise UsageError(f"{name!r} is not an official dataset; available: {available}")
+        raise UsageError(Note("dataset_not_official", name=name, names=available))
     token = keys.get(HUB_TOKEN_VARIABLE) if official.on_hub else ""
     used_keys = {HUB_TOKEN_VARIABLE: token} if token else {}
     jobs.start_job(settings, "fetch", name, {"name": name}, visitor, used_keys)
@@ -193,7 +193,7 @@ def export_run_file(run: str, form: str, visitor: Visitor, settings: Settings) -
     """A file of a run under one of FORMS. Texts of gated data sets are in it only where the visitor
     may see them. Raises UsageError with the reason where there is none to give."""
     if form not in EXPORT_FORMS:
-        raise UsageError(f"{form[:40]!r} is not a file format; known: {', '.join(EXPORT_FORMS)}")
+        raise UsageError(Note("file_form_unknown", form=form[:40], names=", ".join(EXPORT_FORMS)))
     if not _EXPORT_SLOTS.acquire(timeout=_EXPORT_QUEUE_TIMEOUT):
         raise UsageError(Note("export_busy"))
     try:

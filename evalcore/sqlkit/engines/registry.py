@@ -22,6 +22,7 @@ import msgspec
 from evalcore import settings
 from evalcore.catalog import EngineCard, engine_cards, import_reference
 from evalcore.errors import EnvironmentFailure, EvalboardError, MissingDependency, UsageError
+from evalcore.i18n import Note
 from evalcore.sandbox.worker_process import WorkerLost, WorkerProcess
 from evalcore.sqlkit.dialects import TITLES, register_plugin_dialects
 from evalcore.sqlkit.engines import Engine, Execution, Limits, Status, Work
@@ -249,9 +250,9 @@ def _parse_dsn(card: EngineCard, dsn: str) -> dict[str, Any]:
         parts = urlsplit(dsn)
         port = parts.port
     except ValueError:
-        raise UsageError(f"{variable} cannot be read; its form is {example}") from None
+        raise UsageError(Note("engine_dsn", variable=variable, form=example)) from None
     if parts.scheme not in card.schemes:
-        raise UsageError(f"{variable} must have the form {example}")
+        raise UsageError(Note("engine_dsn_form", variable=variable, form=example))
     parameters = {
         "host": unquote(parts.hostname or ""),
         "port": port,
@@ -287,13 +288,10 @@ def open_engine(
     """
     card = engine_cards().get(name)
     if card is None:
-        raise UsageError(f"unknown SQL engine {name!r}; known: {', '.join(engine_cards())}")
+        raise UsageError(Note("engine_unknown", name=name, names=", ".join(engine_cards())))
     register_plugin_dialects()
     if name not in TITLES:
-        raise UsageError(
-            f"SQL engine {name}: sqlglot knows no dialect {card.dialect or name!r}; name one that "
-            "it knows in the field `dialect` of its card"
-        )
+        raise UsageError(Note("engine_no_dialect", name=name, dialect=card.dialect or name))
     if card.library and find_spec(card.library) is None:
         raise MissingDependency(
             f"SQL engine {name} needs the extra {card.extra} "

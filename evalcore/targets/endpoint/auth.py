@@ -20,6 +20,7 @@ from urllib.parse import quote, urlsplit
 
 from evalcore.access.secrets import Secrets
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.settings import AuthStyle, Endpoint
 from evalcore.targets.endpoint.select import is_azure
 
@@ -44,14 +45,14 @@ def resolve_headers(headers: Mapping[str, str], secrets: Secrets) -> dict[str, s
     resolved = {}
     for name, value in headers.items():
         if not _HEADER_NAME.fullmatch(name) or name.lower() in _OWN_HEADERS:
-            raise UsageError(f"headers: {name[:60]!r} is no header that can be set")
+            raise UsageError(Note("header_name", name=name[:60]))
         text = str(value)
         if text.startswith("$"):
             text = secrets.get(text[1:]) or ""
             if not text:
-                raise UsageError(f"headers: the variable {value[1:61]} of {name} is not set")
+                raise UsageError(Note("header_variable", variable=value[1:61], name=name))
         if not (text.isascii() and text.isprintable()):
-            raise UsageError(f"headers: the value of {name} has characters that no header has")
+            raise UsageError(Note("header_value", name=name))
         resolved[name] = text.strip()
     return resolved
 
@@ -131,22 +132,22 @@ async def run_key_command(command: str | tuple[str, ...], *, is_key: bool = True
             *arguments, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE
         )
     except (OSError, ValueError, TypeError):
-        raise UsageError(f"api_key_command: {name[:100]!r} cannot be started") from None
+        raise UsageError(Note("key_command_start", name=name[:100])) from None
     try:
         async with asyncio.timeout(_COMMAND_SECONDS):
             printed, _ = await process.communicate()
     except TimeoutError:
         raise UsageError(
-            f"api_key_command: {name[:100]!r} took more than {_COMMAND_SECONDS:.0f} s"
+            Note("key_command_slow", name=name[:100], seconds=f"{_COMMAND_SECONDS:.0f}")
         ) from None
     finally:
         with suppress(ProcessLookupError):
             process.kill()
     if process.returncode:
-        raise UsageError(f"api_key_command: {name[:100]!r} ended with code {process.returncode}")
+        raise UsageError(Note("key_command_status", name=name[:100], status=process.returncode))
     key = printed[:_MOST_KEY_BYTES].decode("ascii", "replace").strip()
     if not key or (is_key and not (key.isascii() and key.isprintable() and " " not in key)):
-        raise UsageError(f"api_key_command: {name[:100]!r} printed no key")
+        raise UsageError(Note("key_command_empty", name=name[:100]))
     return key
 
 
@@ -166,11 +167,7 @@ def read_aws_credentials(printed: str | None) -> AwsCredentials:
         found = AwsCredentials(*(os.environ.get(name, "").strip() for name in names))
         if found.key_id and found.secret:
             return found
-        raise UsageError(
-            "auth sigv4 found no credentials of AWS: set AWS_ACCESS_KEY_ID and "
-            "AWS_SECRET_ACCESS_KEY, or let the endpoint's api_key_command print them, for "
-            "example by `aws configure export-credentials`"
-        )
+        raise UsageError(Note("sigv4_no_key"))
     try:
         content = json.loads(printed)
         return AwsCredentials(
@@ -179,9 +176,7 @@ def read_aws_credentials(printed: str | None) -> AwsCredentials:
             str(content.get("SessionToken") or ""),
         )
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise UsageError(
-            "api_key_command: auth sigv4 needs JSON with AccessKeyId and SecretAccessKey"
-        ) from None
+        raise UsageError(Note("sigv4_json")) from None
 
 
 def sign_aws_request(
@@ -195,7 +190,7 @@ def sign_aws_request(
     service = "bedrock-mantle" if labels[0] == "bedrock-mantle" else "bedrock"
     region = next((label for label in labels if _REGION.fullmatch(label)), "")
     if not region:
-        raise UsageError("auth sigv4 needs an address that names its region, as Bedrock's do")
+        raise UsageError(Note("sigv4_region"))
     moment = (now or datetime.now(UTC)).strftime("%Y%m%dT%H%M%SZ")
     scope = f"{moment[:8]}/{region}/{service}/aws4_request"
     signed = {"host": parts.netloc.rpartition("@")[2], "x-amz-date": moment}

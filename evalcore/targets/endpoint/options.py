@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from evalcore.access.secrets import scrub_secrets
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.records import Record, Sampling, TargetSpec
 from evalcore.settings import ApiName, AuthStyle
 from evalcore.targets.base import convert_options
@@ -56,9 +57,9 @@ def read_openai_options(spec: TargetSpec) -> OpenAIOptions:
     """The options of a spec, converted; raises UsageError that never repeats a value."""
     options = convert_options(spec.key, spec.options, OpenAIOptions)
     if options.timeout is not None and not options.timeout > 0:
-        raise UsageError(f"{spec.key}: option timeout must be more than 0 seconds")
+        raise UsageError(Note("option_timeout", owner=spec.key))
     if not options.whole_timeout >= 0:
-        raise UsageError(f"{spec.key}: option whole_timeout must be 0 or more seconds")
+        raise UsageError(Note("option_whole_timeout", owner=spec.key))
     return options
 
 
@@ -66,6 +67,4 @@ def check_no_keys(spec: TargetSpec, key: str | None) -> None:
     """The options enter the run's spec, so that a key in them would be written down."""
     written = json.dumps(spec.options, ensure_ascii=False, default=str)
     if scrub_secrets(written, [key]) != written:
-        raise UsageError(
-            f"{spec.key}: options must not contain a key; name a variable with api_key_env"
-        )
+        raise UsageError(Note("option_key", owner=spec.key))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalcore.access.egress import EgressPolicy
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.intake.http import ACCEPT_ENCODING, ERROR_BYTES, ReplyLimits
 from evalcore.intake.json_text import parse_json
 from evalcore.targets.endpoint.dialect import StreamAssembler
@@ -40,14 +41,9 @@ def choose_transport(
         by_sdk = api == "responses" and is_installed and not egress
         return SdkTransport if by_sdk else Transport
     if client == "openai" and (egress or api not in SDK_APIS):
-        raise UsageError(
-            f"{key}: client openai speaks the APIs {' and '.join(SDK_APIS)} to servers without "
-            "restrictions; leave the option client out"
-        )
+        raise UsageError(Note("sdk_apis", owner=key, names=" and ".join(SDK_APIS)))
     if client == "openai" and not is_installed:
-        raise UsageError(
-            f"{key}: client openai needs its SDK; install it with: pip install 'evalboard[openai]'"
-        )
+        raise UsageError(Note("sdk_missing", owner=key))
     return SdkTransport if client == "openai" else Transport
 
 

@@ -19,6 +19,7 @@ import msgspec
 from evalcore.access.egress import EgressPolicy
 from evalcore.access.secrets import Secrets, redact_completion
 from evalcore.errors import IntakeError, TargetFailure, UsageError
+from evalcore.i18n import Note
 from evalcore.intake.http import decode_json
 from evalcore.records import (
     Completion,
@@ -163,9 +164,9 @@ class EndpointTarget:
         address = adjust_base_url(endpoint.base_url, self.api)
         key = self._read_key()
         if key is None and not self.route.key_optional:
-            raise UsageError(f"{self.key} needs a key: set the environment variable {variable}")
+            raise UsageError(Note("key_needed", owner=self.key, variable=variable))
         if key is not None and not (key.isascii() and key.isprintable() and " " not in key):
-            raise UsageError(f"the variable {variable} contains characters that no key has")
+            raise UsageError(Note("key_characters", variable=variable))
         written = {**endpoint.headers, **self._options.headers}
         self._headers = resolve_headers(written, self._secrets)
         self._secret_headers = [
@@ -181,11 +182,10 @@ class EndpointTarget:
         self._transport = connect(address, self._timeout, whole, self._egress, self._reply_limits)
 
     async def generate(self, request: GenerationRequest) -> Completion:
-        """One completion: `context_overflow` where the prompt does not fit into the context,
-        `content_filter` where the server refuses it by policy. Raises TargetFailure with a
-        classified Failure."""
+        """One completion: `context_overflow` where the prompt does not fit, `content_filter` where
+        the server's policy refuses it. Raises TargetFailure with a classified Failure."""
         if self._transport is None:
-            raise UsageError(f"{self.key} was not opened")
+            raise UsageError(Note("target_closed", owner=self.key))
         sampling = merge_sampling(request.sampling, self._options.sampling)
         attempts, renewed = 0, False
         refused_dialect, refusal = self._dialect, None
@@ -271,7 +271,7 @@ class EndpointTarget:
     async def fetch_path(self, path: str, headers: Mapping[str, str]) -> WireReply:
         """What the server answers to a GET of a path. Raises TargetFailure where it does not."""
         if self._transport is None:
-            raise UsageError(f"{self.key} was not opened")
+            raise UsageError(Note("target_closed", owner=self.key))
         url = self._transport.build_url(path)
         try:
             signed = self._sign(self._dialect, str(url), b"")

@@ -28,6 +28,7 @@ from evalcore.access.egress import (
     resolve_public_addresses,
 )
 from evalcore.errors import IntakeError, UsageError
+from evalcore.i18n import Note
 from evalcore.intake.http import (
     ACCEPT_ENCODING,
     ERROR_BYTES,
@@ -138,7 +139,7 @@ class Transport:
                 host = (address.hostname or "").encode("idna").decode()
                 url = URL(address.geturl(), encoded=host == address.hostname)
             except (UnicodeError, ValueError):
-                raise UsageError("base_url names an impossible host") from None
+                raise UsageError(Note("base_url_host")) from None
             if len(self._urls) < 100:
                 self._urls[path] = url
         return url

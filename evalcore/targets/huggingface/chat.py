@@ -12,6 +12,7 @@ import msgspec
 
 from evalcore.call_formats import CallReading, ParsedCall, read_calls, split_marked_thought
 from evalcore.errors import EvalboardError, UsageError
+from evalcore.i18n import Note
 from evalcore.records import Completion, GenerationRequest, Message, Record, ToolCall, Usage
 from evalcore.targets.endpoint.chat import wrap_tools
 from evalcore.targets.endpoint.dialect import split_thought
@@ -234,7 +235,7 @@ def encode_prompt(loaded: LoadedModel, request: GenerationRequest) -> Prompt:
     Raises PromptTooLong where the context leaves no token for an answer, UsageError where the chat
     template refuses the conversation in every form, and for images."""
     if any(message.images for message in request.messages):
-        raise UsageError("a local model is asked in text only; ask without images")
+        raise UsageError(Note("local_no_images"))
     tokenizer, report = loaded.tokenizer, loaded.report
     if request.is_text:
         text = "".join(message.content for message in request.messages)

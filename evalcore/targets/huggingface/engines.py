@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.records import TargetSpec
 from evalcore.targets.huggingface.messages import HuggingFaceOptions, LoadError
 from evalcore.targets.huggingface.model_files import locate_model, read_metadata
@@ -127,20 +128,16 @@ def check_served_options(spec: TargetSpec, options: HuggingFaceOptions) -> None:
     for name in (*ENGINES[options.engine].unsupported, *_NEVER_SUPPORTED):
         if getattr(options, name) != getattr(default, name):
             raise UsageError(
-                f"{spec.key}: engine {options.engine} takes no option {name}; leave it out, or say "
-                "it in the server's own words with server_args"
+                Note("engine_option", owner=spec.key, engine=options.engine, name=name)
             )
     if options.dtype in ("int8", "int4"):
-        raise UsageError(
-            f"{spec.key}: engine {options.engine} does not quantize while loading; choose a "
-            "quantized checkpoint (AWQ, GPTQ, GGUF), or the engine transformers"
-        )
+        raise UsageError(Note("engine_quantize", owner=spec.key, engine=options.engine))
     if options.engine == "vllm" and options.device == "cpu":
-        raise UsageError(f"{spec.key}: vLLM runs where it was built for; leave the device out")
+        raise UsageError(Note("engine_device", owner=spec.key))
     try:
         shlex.split(options.server_args)
     except ValueError as error:
-        raise UsageError(f"{spec.key}: option server_args: {error}") from None
+        raise UsageError(Note("engine_server_args", owner=spec.key, problem=error)) from None
 
 
 def build_server_command(

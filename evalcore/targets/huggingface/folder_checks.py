@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.targets.huggingface.messages import LoadError, LoadErrorKind
 
 _LARGEST_JSON = 64 * 1024 * 1024
@@ -84,12 +85,9 @@ def read_template_file(name: str) -> str:
             raise ValueError("larger than 1 MiB")
         template = file.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        raise UsageError(
-            f"option chat_template: {file} cannot be read as a template ({error}); give a file of "
-            "Jinja text"
-        ) from None
+        raise UsageError(Note("template_wrong", file=file, problem=error)) from None
     if not template.strip():
-        raise UsageError(f"option chat_template: {file} is empty")
+        raise UsageError(Note("template_empty", file=file))
     return template
 
 

@@ -438,10 +438,7 @@ def _prepare_torch(threads: int) -> None:
         import torch
         import transformers
     except ImportError as error:
-        raise MissingDependency(
-            f"models on this machine need PyTorch and transformers ({error}); install them with: "
-            "pip install 'evalboard[local]'"
-        ) from None
+        raise MissingDependency(Note("local_missing", problem=error)) from None
     torch.set_num_threads(threads)
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
@@ -455,7 +452,7 @@ def _resolve_context(config: Any, tokenizer: Any, options: HuggingFaceOptions) -
         tokenizer_limit = tokenizer.model_max_length
         own = int(tokenizer_limit) if 0 < tokenizer_limit < _BROKEN_SENTINEL else _UNSTATED_CONTEXT
     if options.context > own:
-        raise UsageError(f"option context is {options.context}, the model takes {own} tokens")
+        raise UsageError(Note("context_large", context=options.context, most=own))
     return options.context or own
 
 
@@ -469,10 +466,7 @@ def check_thinking(tokenizer: Any, options: HuggingFaceOptions) -> None:
     template = tokenizer.chat_template
     texts = template.values() if isinstance(template, dict) else [template or ""]
     if options.requested.reasoning_effort and not any(map(_THINKING_VARIABLE.search, texts)):
-        raise UsageError(
-            "option reasoning_effort: the chat template of this model has no switch for reasoning; "
-            "leave the option out"
-        )
+        raise UsageError(Note("local_no_effort"))
 
 
 def _template_notes(tokenizer: Any) -> list[str]:

@@ -28,6 +28,7 @@ import msgspec
 from evalcore.access.egress import EgressPolicy, parse_origin
 from evalcore.access.secrets import Secrets, redact_completion, scrub_secrets
 from evalcore.errors import TargetFailure, UsageError
+from evalcore.i18n import Note
 from evalcore.intake.json_text import parse_json_or
 from evalcore.plain_text import to_single_line
 from evalcore.records import (
@@ -204,9 +205,13 @@ class ServedModel:
         if expected and version != expected:
             await self.close()
             raise UsageError(
-                f"{self.key}: {self._about.title} {version or 'of an unknown version'} answers, "
-                f"the option engine_version says {expected}; install that version, or start a new "
-                "run without the option"
+                Note(
+                    "engine_version",
+                    owner=self.key,
+                    title=self._about.title,
+                    version=version or "of an unknown version",
+                    expected=expected,
+                )
             )
         revision = content_hash([self._revision, version])
         card = self.info.card | {"engine_version": version}
@@ -295,7 +300,7 @@ class ServedModel:
             if self._dead:
                 break
             if endpoint is None or server is None:
-                raise UsageError(f"{self.key} was not opened")
+                raise UsageError(Note("target_closed", owner=self.key))
             try:
                 completion = await endpoint.generate(request)
             except TargetFailure as error:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.plain_text import to_single_line
 from evalcore.records import (
     Completion,
@@ -105,7 +106,7 @@ def read_huggingface_options(spec: TargetSpec) -> HuggingFaceOptions:
     options = convert_options(spec.key, values, HuggingFaceOptions)
     problem = _find_option_problem(options)
     if problem:
-        raise UsageError(f"{spec.key}: option {problem}")
+        raise UsageError(Note("local_option", owner=spec.key, problem=problem))
     return options
 
 

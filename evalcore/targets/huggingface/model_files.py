@@ -16,6 +16,7 @@ import msgspec
 
 from evalcore.access.secrets import scrub_secrets
 from evalcore.errors import IntakeError, UsageError
+from evalcore.i18n import Note
 from evalcore.records import ProgressCallback, Record
 from evalcore.targets.huggingface.folder_checks import (
     check_decoder,
@@ -302,7 +303,7 @@ def locate_model(key: str, revision: str = "", config: str = "config.json") -> M
     folder = Path(reference).expanduser()
     if reference and folder.is_dir():
         if revision:
-            raise UsageError(f"{reference} is a folder; the option revision is for ids of the Hub")
+            raise UsageError(Note("local_revision", folder=reference))
         return ModelRef(reference, folder.resolve(), cached=True)
     if folder.is_file():
         raise explain_model_file(folder)

@@ -23,6 +23,7 @@ import msgspec
 import evalcore
 from evalcore.access.secrets import Secrets, redact_completion
 from evalcore.errors import TargetFailure, UsageError
+from evalcore.i18n import Note
 from evalcore.records import (
     Completion,
     Failure,
@@ -178,9 +179,7 @@ class ModelProcess:
                     raise LoadError(cast(LoadErrorKind, event.kind), event.message)
                 raise UsageError(event.message)
             elif event is None:
-                raise UsageError(
-                    f"the process that loads the model ended: {await self._describe_exit()}"
-                )
+                raise UsageError(Note("local_ended", problem=await self._describe_exit()))
 
     async def _follow_events(self) -> None:
         """Give the answers to those who wait, and start a process that died once more."""
@@ -360,7 +359,7 @@ class HuggingFace:
         """One answer; a prompt that does not fit into the context has the finish reason
         `context_overflow`. Raises TargetFailure."""
         if self._process is None:
-            raise UsageError(f"{self.key} was not opened")
+            raise UsageError(Note("target_closed", owner=self.key))
         sampling = merge_sampling(request.sampling, self._options.requested)
         if sampling.seed is not None:
             seed = derive_epoch_seed(sampling.seed, request)

@@ -103,7 +103,7 @@ def select_provider(secrets: Secrets, provider_name: str = "") -> SearchProvider
         if secrets.has_key(provider.variable):
             return provider
     names = ", ".join(provider.variable for provider in candidates or PROVIDERS)
-    raise UsageError(f"no key for a web search: set one of {names}, or use the tool mode local")
+    raise UsageError(Note("gaia_no_key", names=names))
 
 
 def run_web_search(

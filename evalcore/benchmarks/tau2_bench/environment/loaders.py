@@ -45,6 +45,7 @@ from evalcore.benchmarks.tau_bench.environment.loaders import (
     require_data_file,
 )
 from evalcore.errors import DatasetError, UsageError
+from evalcore.i18n import Note
 from evalcore.records import Record
 
 #: Where a checkout keeps the domains.
@@ -251,7 +252,7 @@ def load_world(folder: Path, name: str) -> World:
 def locate_domain(folder: Path, name: str) -> DomainFiles:
     """Where a domain's files are. Raises UsageError and DatasetError as `load_world`."""
     if name not in DOMAINS:
-        raise UsageError(f"unknown domain {name!r}; one of {', '.join(DOMAINS)}")
+        raise UsageError(Note("domain_unknown", name=name, names=", ".join(DOMAINS)))
     for parent, official in ((folder / CHECKOUT_FOLDER, True), (folder, False)):
         if (parent / name).is_dir():
             return DomainFiles(name, parent / name, official)
@@ -286,7 +287,13 @@ def load_tasks(folder: Path, world: World, split: str) -> list[Task]:
     splits = list_splits(folder, world.name)
     if split not in splits:
         raise UsageError(
-            f"{world.name} has no split {split!r} in {folder}; it has: {', '.join(splits)}"
+            Note(
+                "domain_no_split",
+                domain=world.name,
+                split=split,
+                folder=folder,
+                names=", ".join(splits),
+            )
         )
     rows = _iter_official_tasks(files, split) if files.official else _iter_tasks(files, split)
     return [flag_task(world, _convert_task(folder, *row)) for row in rows]

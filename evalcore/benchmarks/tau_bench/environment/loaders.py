@@ -210,7 +210,7 @@ def load_domain(folder: Path, name: str) -> Domain:
     """The domain `retail` or `airline`. Raises UsageError for another one, DatasetError for files
     that are missing or wrong."""
     if name not in DOMAINS:
-        raise UsageError(f"unknown domain {name!r}; one of {', '.join(DOMAINS)}")
+        raise UsageError(Note("domain_unknown", name=name, names=", ".join(DOMAINS)))
     files, (tables, tools) = _locate_domain_files(folder, name), DOMAINS[name]
     policy = read_data_text(require_data_file(files.folder, files.policy))
     if files.layout == "tau2":
@@ -248,7 +248,13 @@ def load_tasks(folder: Path, domain: Domain, split: str) -> list[Task]:
     available_splits = list_splits(folder, domain.name)
     if split not in available_splits:
         raise UsageError(
-            f"{domain.name} has no split {split!r} in {folder}; it has: {available_splits}"
+            Note(
+                "domain_no_split",
+                domain=domain.name,
+                split=split,
+                folder=folder,
+                names=available_splits,
+            )
         )
     path, rows = _read_task_rows(files, split)
     return [
