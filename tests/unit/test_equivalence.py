@@ -9,7 +9,7 @@ from itertools import count, islice
 
 import pytest
 
-from evalcore.errors import UsageError
+from evalcore.errors import EnvironmentFailure, UsageError
 from evalcore.sqlkit.engines import Engine, Execution
 from evalcore.sqlkit.engines.registry import EnginePool
 from evalcore.sqlkit.equivalence import Equivalence, EquivalenceQuestion, trials
@@ -270,13 +270,16 @@ def test_a_limit_that_the_reference_lacks_cuts_something_off(limit: str) -> None
 class BusyEngine:
     """An engine that meets its limit the first time that it is asked for a statement."""
 
-    def __init__(self, engine: Engine, statement: str, status: str, times: int) -> None:
+    def __init__(
+        self, engine: Engine, statement: str, status: str, times: int, stage: str = "statement"
+    ) -> None:
         self.engine, self.statement, self.status, self.times = engine, statement, status, times
+        self.stage = stage
 
     def execute(self, setup, sql, **more):
         if sql == self.statement and self.times:
             self.times -= 1
-            return Execution(status=self.status, elapsed=1.0)
+            return Execution(status=self.status, elapsed=1.0, stage=self.stage)
         return self.engine.execute(setup, sql, **more)
 
     def execute_each(self, setups, sql, *, eager=False, **more):
@@ -296,6 +299,16 @@ def test_a_limit_met_once_is_no_fault_of_the_answer(status, times, decided):
         busy = BusyEngine(engines.get("sqlite"), answer, status, times)
         decision = Decider(lambda _: busy).decide(question, answer)
     assert decision.status in (decided, "error" if times > 1 else decided)
+
+
+def test_a_database_that_cannot_be_filled_again_is_no_fault_of_the_answer():
+    schema = ("CREATE TABLE t (a INTEGER, b INTEGER)",)
+    question = EquivalenceQuestion(engine="sqlite", schema=schema, reference="SELECT a FROM t")
+    answer = "SELECT t.a FROM t"
+    with EnginePool() as engines:
+        busy = BusyEngine(engines.get("sqlite"), answer, "error", 1_000, "setup")
+        with pytest.raises(EnvironmentFailure, match="filled again"):
+            Decider(lambda _: busy).decide(question, answer)
 
 
 def test_questions_are_prepared_side_by_side_and_each_once(monkeypatch: pytest.MonkeyPatch) -> None:

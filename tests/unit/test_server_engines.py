@@ -425,3 +425,12 @@ def test_rows_that_do_not_load_are_an_error_of_the_setup(engine: Engine, insert:
     for _ in range(2):
         failed = engine.execute(load(insert), "SELECT 1")
         assert (failed.status, failed.stage) == ("error", "setup")
+
+
+def test_a_closed_session_of_the_administrator_is_opened_anew(engine: Engine) -> None:
+    """It fills databases: without it nothing is known of the statement."""
+    assert engine.execute(SETUP, "DROP TABLE t").status == "ok"  # leaves a place to fill
+    server: Any = engine.__dict__["_server"]
+    server._admin.close()
+    result = engine.execute((*SETUP, "INSERT INTO t VALUES (7, 'new')"), "SELECT MAX(a) FROM t")
+    assert rows(result) == ((7,),), result.message

@@ -289,6 +289,8 @@ class MysqlSlot(DatabaseSlot):
         return f"SELECT * FROM {quoted}"  # noqa: S608 - quoted as it must be
 
     def classify_error(self, error: Exception, sql: str) -> Status:
+        if isinstance(error, pymysql.err.InterfaceError):  # that session was closed before
+            raise ConnectionLost
         code, message = (*error.args, "", "")[:2]
         if _OUT_OF_MEMORY in str(message):
             return "memory"

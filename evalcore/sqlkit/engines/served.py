@@ -94,7 +94,7 @@ class DatabaseSlot(ABC):
 
     @abstractmethod
     def classify_error(self, error: Exception, sql: str) -> Status:
-        """The word for an engine's error."""
+        """The word for an engine's error; raises ConnectionLost for one of the connection."""
 
     @abstractmethod
     def format_error(self, error: Exception) -> str:
@@ -493,4 +493,5 @@ def _run_slot_step(
     except slot.errors as error:
         if slot.is_lost:
             raise ConnectionLost from None
-        raise _CallEnded(slot.classify_error(error, sql), slot.format_error(error), stage) from None
+        status = slot.classify_error(error, sql)
+        raise _CallEnded(status, slot.format_error(error), stage) from None
