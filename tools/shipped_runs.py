@@ -65,7 +65,7 @@ CARDS = {
     "control:tautology": replace(_OWN, name="Control: input with 1 = 1"),
 }
 _MAX_QUESTIONS = 1_000  # more than the bundled sets have
-_NOT_EVIDENCE = ("worker.lock", "progress.json", "calls")
+_NOT_EVIDENCE = ("worker.lock", "progress.json", "calls", "points.cache")
 
 
 class ShippedRun(NamedTuple):
