@@ -195,7 +195,6 @@ def error(kind: str):
         (error("billing_error"), "permanent", 402),
         (error("news_error"), "malformed", 200),
         (message(stop_reason="pause_turn"), "malformed", 200),
-        (message(TEXT, content="text"), "malformed", 200),
         (message({"type": "text"}), "malformed", 200),
         (message({"type": "text", "text": 3}), "malformed", 200),
         (message(3), "malformed", 200),

@@ -48,7 +48,6 @@ _STATUS = "`control` as the status of a row: an output that is frozen"
 _EXAMPLE = "an example in a text for people"
 TARGETS_ALLOWED = {
     "evalcore/access/redaction.py": "which keys hold a path or an address; a layer below the cards",
-    "evalcore/benchmarks/tau_bench/user_benchmark.py": _EXAMPLE,
     "evalcore/benchmarks/tau_bench/card.py": _EXAMPLE,
     "evalcore/cards.py": "CONTROL_KIND, the one place that names the yardstick",
     "evalcore/cli/boards.py": _EXAMPLE,
