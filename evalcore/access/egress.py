@@ -226,7 +226,7 @@ class EgressPolicy(Record, frozen=True):
         Raises OutOfReach for an address that must not be reached."""
         family, kind, protocol, _, socket_address = address_info
         if self.public and not is_public(ip_address(str(socket_address[0]).partition("%")[0])):
-            raise OutOfReach("the host is not a public one, and only those can be visited")
+            raise OutOfReach("the host is not public, and only public hosts can be reached")
         return socket.socket(family=family, type=kind, proto=protocol)
 
 

@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from evalcore.errors import DatasetError, EvalboardError
+from evalcore.i18n import Note
 from evalcore.intake.files import read_bytes
 from evalcore.intake.json_text import check_depth
 from evalcore.plain_text import UNSEEN
@@ -219,7 +220,7 @@ def load_publication(path: Path) -> Publication:
 def parse_publication(path: Path, lines: list[bytes]) -> Publication:
     """What the lines of a file say. Raises DatasetError naming line and field."""
     if len(lines) > _MAX_LINES:
-        raise DatasetError(path, None, "", f"has more than {_MAX_LINES} lines")
+        raise DatasetError(path, None, "", Note("long_file", most=_MAX_LINES))
     records = [_decode_line(path, number, line) for number, line in enumerate(lines, 1)]
     publishers = [record for record in records if isinstance(record, Publisher)]
     if len(publishers) != 1 or records[0] is not publishers[0]:

@@ -123,7 +123,7 @@ def test_an_answer_that_an_engine_contradicts_is_told_and_not_kept(store, langua
     errors = table(app, "hint")
     assert list(errors["line"])[:1] == [2]
     assert errors["field"].iloc[0] == "expected"
-    assert {"en": "the engine gives", "zh": "引擎"}[language] in errors["problem"].iloc[0]
+    assert {"en": "the engine returns", "zh": "引擎"}[language] in errors["problem"].iloc[0]
     assert {"en": "Fix the expected answer", "zh": "期望答案"}[language] in errors["hint"].iloc[0]
     assert "datasets.name.mine.jsonl" not in {field.key for field in app.text_input}
 

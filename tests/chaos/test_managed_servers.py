@@ -199,9 +199,9 @@ def test_a_missing_program_names_the_command_that_installs_it(model, monkeypatch
     ("engine", "options", "words"),
     [
         ("vllm", {"dtype": "int8"}, "AWQ, GPTQ, GGUF"),
-        ("vllm", {"attn_implementation": "sdpa"}, "takes no option attn_implementation"),
-        ("sglang", {"adapter": "lora"}, "takes no option adapter"),
-        ("llamacpp", {"dtype": "float16"}, "takes no option dtype"),
+        ("vllm", {"attn_implementation": "sdpa"}, "has no option attn_implementation"),
+        ("sglang", {"adapter": "lora"}, "has no option adapter"),
+        ("llamacpp", {"dtype": "float16"}, "has no option dtype"),
         ("vllm", {"server_args": "--x 'y"}, "server_args: No closing quotation"),
         ("transformers", {"server_args": "--x"}, "need an engine"),
         ("other", {}, "option not understood"),

@@ -33,9 +33,9 @@ def test_a_connection_test_of_a_visitor_reaches_no_private_server(bound):
         settings = listing(bound, f"127.0.0.1:{server.port}", f"localhost:{server.port}")
         for host in ("127.0.0.1", "localhost"):
             options = {"base_url": f"http://{host}:{server.port}/v1"}
-            with pytest.raises(UsageError, match="not a public one"):
+            with pytest.raises(UsageError, match="is not public"):
                 client.test_connection("openai:x", options, {}, settings, visitor=INSIDE)
-            with pytest.raises(UsageError, match="not a public one"):
+            with pytest.raises(UsageError, match="is not public"):
                 client.launch_run(to(options["base_url"]), {}, settings, visitor=INSIDE)
         assert server.reached == 0
 
@@ -56,7 +56,7 @@ def test_a_name_that_changes_its_meaning_is_refused_at_the_connection(bound, mon
 def test_a_name_with_one_private_address_among_others_is_refused(bound, monkeypatch):
     mixed = ["93.184.216.34", "127.0.0.1"]
     monkeypatch.setattr(egress, "resolve_host", lambda host, port: mixed)
-    with pytest.raises(UsageError, match="not a public one"):
+    with pytest.raises(UsageError, match="is not public"):
         request_policy.verify_request(to("http://allowed.example/v1"), bound, Secrets({}))
     with pytest.raises(TargetFailure):
         asyncio.run(ask(TargetSpec("openai:x", {"base_url": "http://allowed.example/v1"}), bound))

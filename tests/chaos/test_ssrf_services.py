@@ -111,7 +111,7 @@ def test_only_a_server_of_the_operators_own_may_be_in_his_network(bound):
         RunRequest(target="openai:odd/x", benchmarks=("sql_understanding",)),
         to("http://10.0.0.5:8000/other"),
     ):
-        with pytest.raises(UsageError, match="not a public one"):
+        with pytest.raises(UsageError, match="is not public"):
             request_policy.verify_request(request, settings, Secrets({}))
 
 
@@ -127,5 +127,5 @@ def test_judges_and_simulated_users_are_held_to_the_same(bound, kind):
     with pytest.raises(UsageError, match="allow_endpoints"):
         client.launch_run(request, {}, bound, visitor=INSIDE)
     listed = listing(bound, "169.254.169.254")
-    with pytest.raises(UsageError, match="not a public one"):
+    with pytest.raises(UsageError, match="is not public"):
         client.launch_run(request, {}, listed, visitor=INSIDE)

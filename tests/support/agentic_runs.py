@@ -317,7 +317,7 @@ def _unexecuted(name: str) -> Case:
 
 
 def _unusable(name: str) -> Case:
-    why = "the reference patch does not resolve it here: it does not apply"
+    why = "the reference patch does not solve it here: it does not apply"
     return _examined(_task(name), _OTHER, unusable=why)
 
 

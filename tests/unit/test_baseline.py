@@ -84,7 +84,7 @@ async def test_the_constant_needs_no_engine() -> None:
 def test_unknown_names_and_options_are_refused() -> None:
     with pytest.raises(UsageError, match="baseline:sqlglot"):
         Baseline(TargetSpec(key="baseline:magic"))
-    with pytest.raises(UsageError, match="takes no options"):
+    with pytest.raises(UsageError, match="has no options"):
         Baseline(TargetSpec(key="baseline:sqlglot", options={"temperature": 1}))
     with pytest.raises(UsageError, match="control:null"):
         Control(TargetSpec(key="control:magic"))

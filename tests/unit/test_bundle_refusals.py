@@ -123,7 +123,7 @@ FORGED: dict[str, tuple[Change, str]] = {
             edit_lines("verdicts.jsonl", passing),
             setting("summary.json", "benchmarks", SQL, "score", value=100.0),
         ),
-        r"passed \(1\) is claimed, failed \(0\) is what it scores here",
+        r"it claims passed \(1\), the answer scores failed \(0\) here",
     ),
     "readings": (
         line("verdicts.jsonl", 0, "verdict", "views", value={"lenient": 1.0, "strict": 1.0}),
@@ -131,7 +131,7 @@ FORGED: dict[str, tuple[Change, str]] = {
     ),
     "claim alone": (
         setting("summary.json", "benchmarks", SQL, "score", value=99.0),
-        "summary.json claims 99.0000 .* its verdicts amount to 0.0000",
+        "summary.json claims 99.0000 .* its verdicts add up to 0.0000",
     ),
     "claim beyond all": (
         setting("summary.json", "benchmarks", SQL, "score", value=1e9),
@@ -256,7 +256,7 @@ FORGED: dict[str, tuple[Change, str]] = {
     ),
     "a file too few": (no_source, "generations.jsonl is missing"),
     "a file too many": (a_program, "run.sh is not part of a bundle"),
-    "a torn journal": (torn, "verdicts.jsonl ends within a line"),
+    "a torn journal": (torn, "verdicts.jsonl ends in the middle of a line"),
     "deep nesting": (not_json, "spec.json: "),
     "another format": (setting("manifest.json", "version", value=2), "reads 'evalboard-bundle'"),
 }

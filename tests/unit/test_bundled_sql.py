@@ -81,7 +81,7 @@ def test_the_check_finds_what_is_wrong(tmp_path: Path) -> None:
     file.write_text("\n".join(rows), encoding="utf-8")
     [report] = dataset_check.check_datasets([str(file)], configuration.load_settings(), processes=1)
     problems = {(f.sample.split("/")[1], f.problem.split()[0]) for f in report.findings}
-    assert ("wrong", "the") in problems  # the engine gives something else
+    assert ("wrong", "the") in problems  # the engine returns something else
     assert ("tame", "counterexample") in problems
     assert ("tame", "is") in problems  # the same statement again
 

@@ -63,7 +63,7 @@ def test_a_field_metric_overrides_the_file_name(tmp_path: Path) -> None:
 def test_what_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="no such file"):
         load(tmp_path / "none")
-    with pytest.raises(DatasetError, match=r"holds none of: alpha\.jsonl, pair\.jsonl"):
+    with pytest.raises(DatasetError, match=r"contains none of: alpha\.jsonl, pair\.jsonl"):
         load(tmp_path)
     write(tmp_path, "alpha.jsonl", case(), case())
     with pytest.raises(DatasetError, match=r"line 2, field case_id.*twice"):

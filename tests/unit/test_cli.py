@@ -122,8 +122,8 @@ def test_score_keeps_the_order_and_writes_a_line_each(
         ('{"prediction": "x"}', "line 1, field id: is missing"),
         ('{"id": "c0"}', "line 1, field prediction: is missing"),
         ('{"id": "c99", "prediction": "x"}', "line 1, field id: no case 'c99'"),
-        ('{"id": ["c0"], "prediction": "x"}', "line 1, field id: must be a text"),
-        ('{"id": null, "prediction": "x"}', "line 1, field id: must be a text"),
+        ('{"id": ["c0"], "prediction": "x"}', "line 1, field id: must be a string"),
+        ('{"id": null, "prediction": "x"}', "line 1, field id: must be a string"),
         ('{"id": "c0", "prediction": "x", "metric": 5}', "line 1, field metric: benchmark"),
         ('{"id": "c0", "prediction": "x", "metric": "poetry"}', "no metric 'poetry'; it has:"),
         ('{"id": "c0", "prediction": "x", "votes": "yes"}', "line 1, field votes: votes: 'yes' is"),
@@ -227,7 +227,7 @@ def test_an_interrupted_command_says_so(
         (("--option", "mode=scale"), "BENCHMARK.KEY=VALUE"),
         (("--option", "sql_understanding.mode"), "KEY=VALUE"),
         (("--target-option", "temperature"), "KEY=VALUE"),
-        (("--target-option", "a=b"), "takes no options"),
+        (("--target-option", "a=b"), "has no options"),
     ],
 )
 def test_bad_arguments_exit_with_2_and_start_nothing(
@@ -295,4 +295,4 @@ def test_a_batch_size_is_an_option_of_the_target(
 ) -> None:
     status, _, message = call(capsys, *RUN, "--batch-size", "1", "--dataset", cases, "--data", data)
     assert status == 2
-    assert "control:reference takes no options, got: batch_size" in message
+    assert "control:reference has no options, got: batch_size" in message

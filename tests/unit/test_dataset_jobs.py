@@ -52,7 +52,7 @@ def test_a_wrong_answer_is_found(settings, tmp_path):
     job = wait_for_job(settings, "confirm", "own.x", SECONDS)
     [finding] = job.result["findings"]
     assert finding["sample"] == "execution_accuracy/a"
-    assert "the engine gives" in finding["problem"]
+    assert "the engine returns" in finding["problem"]
 
 
 def test_a_set_that_is_gone_fails_with_the_reason(settings, tmp_path):

@@ -94,7 +94,7 @@ def test_the_flags_belong_to_this_form(capsys, run):
     ("plan", "problem"),
     [
         (Plan(target="openai:strong", cases=8, failing=2), "not complete"),
-        (Plan(target="control:reference", cases=8, skill=1), "a control, not a model"),
+        (Plan(target="control:reference", cases=8, skill=1), "a control, not of a model"),
     ],
 )
 def test_what_is_no_result_stays(capsys, store, plan, problem):

@@ -235,13 +235,13 @@ def test_a_file_that_was_changed_since_is_our_failure(tmp_path):
     sample = load_single(tmp_path, file_name="x.csv")
     assert find_attachments(sample)
     (tmp_path / "x.csv").write_text("2")
-    with pytest.raises(EnvironmentFailure, match="not what this run was planned on"):
+    with pytest.raises(EnvironmentFailure, match="has changed since the run was planned"):
         find_attachments(sample)
     (tmp_path / "x.csv").unlink()
-    with pytest.raises(EnvironmentFailure, match="is gone"):
+    with pytest.raises(EnvironmentFailure, match="is missing"):
         find_attachments(sample)
     (tmp_path / "x.csv").symlink_to("/etc/hostname")
-    with pytest.raises(EnvironmentFailure, match="is gone"):
+    with pytest.raises(EnvironmentFailure, match="is missing"):
         find_attachments(sample)
 
 

@@ -147,7 +147,7 @@ def test_without_access_it_says_what_to_do_and_no_token(
         (401, {"X-Error-Message": "Invalid credentials in Authorization header"}, "valid"),
         (404, {"X-Error-Code": "RepoNotFound"}, "no dataset"),
         (500, {}, "answers 500"),
-        (200, {}, "cannot be fetched"),
+        (200, {}, "cannot be downloaded"),
     ],
 )
 def test_what_the_hub_refuses_is_told(tmp_path, hub, status, headers, problem):

@@ -37,7 +37,7 @@ __all__ = ["without_mysql"]
 
 pytestmark = pytest.mark.slow
 
-REFUSED = [(CONTRADICTED, "the engine gives"), (BROKEN, "no such table: nowhere")]
+REFUSED = [(CONTRADICTED, "the engine returns"), (BROKEN, "no such table: nowhere")]
 
 
 @pytest.fixture

@@ -190,7 +190,7 @@ def test_what_is_no_result_opens_none(capsys, store, hub):
     make_run(store, Plan(target="control:reference", cases=4, skill=1), "run")
     hub.repo, hub.kind, hub.exists = MODEL, "models", True
     status, _, err = call(capsys, store, "results", "run", "--model", MODEL, "--hub", TASK)
-    assert (status, "a control, not a model" in err) == (2, True)
+    assert (status, "a control, not of a model" in err) == (2, True)
     status, _, err = call(capsys, store, "results", "run", "--model", MODEL)
     assert (status, "--hub BENCHMARK=" in err or "a control" in err) == (2, True)
     assert hub.asked == []

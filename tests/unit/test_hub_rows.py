@@ -147,7 +147,7 @@ def test_columns_that_unpack_without_end_are_not_read(capsys, store, hub):
     hub.add({"cases.parquet": content.getvalue()})
     status, shown, err = add(capsys, store)
     assert (status, shown) == (2, "")
-    assert "holds more than 10 MB of cases" in err
+    assert "contains more than 10 MB of cases" in err
 
 
 def test_a_csv_is_taken_as_it_stands(hub):

@@ -107,7 +107,7 @@ def left_behind(settings: Settings) -> list[Path]:
 
 @pytest.mark.parametrize(
     ("row", "words"),
-    [(CONTRADICTED, "the engine gives"), (BROKEN, "no such table: nowhere")],
+    [(CONTRADICTED, "the engine returns"), (BROKEN, "no such table: nowhere")],
     ids=["contradicted", "broken"],
 )
 def test_a_bundle_is_refused_by_line_field_and_case(

@@ -105,7 +105,7 @@ def test_a_line_without_end_and_a_file_without_end_are_refused(
     for limit, value, problem in (
         ("LINE_LIMIT", 50, "line 1: is longer"),
         ("FILE_LIMIT", 120, "has more than"),
-        ("ROWS_LIMIT", 5, "line 6: is one more than 5 lines"),
+        ("ROWS_LIMIT", 5, "line 6: has more than 5 lines"),
     ):
         with monkeypatch.context() as patch:
             patch.setattr(json_text, limit, value)

@@ -30,7 +30,7 @@ async def test_the_panel_decides_and_every_vote_is_kept():
     script = {"down": [down()], "talked": ["yes!", "yes!"], "a": [YES], "b": [0.02, NO]}
     ruling = await sql_scoring.score_by_panel(Scripted(script), question())
     assert (ruling.outcome, ruling.reason) == ("failed", "wrong_answer")
-    assert ruling.note == "The panel does not say yes: 1 yes, 1 no."
+    assert ruling.note == "The panel does not agree: 1 yes, 1 no."
     assert ruling.details == {
         "judge_votes_yes": 1,
         "judge_votes_no": 1,

@@ -265,7 +265,7 @@ def test_odd_values_of_helm_break_nothing(store, tmp_path, file, keys, value, pr
 def test_a_list_that_is_none_is_named(store, tmp_path):
     make_helm(tmp_path / "run", [1.0, 0.0])
     write(tmp_path / "run" / STATS, 5)
-    assert "must be a field of the kind list" in import_quietly(tmp_path / "run", store)
+    assert "must be of type list" in import_quietly(tmp_path / "run", store)
 
 
 def test_the_score_of_helm_is_the_first_that_is_a_share(store, tmp_path):

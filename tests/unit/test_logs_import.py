@@ -245,7 +245,7 @@ def test_missing_fields_are_named(store, tmp_path, content, field):
 
 def test_a_file_of_other_kind_is_said_to_be_none(store, tmp_path):
     (tmp_path / "notes.json").write_text("{}")
-    with pytest.raises(UsageError, match="contains no log that can be read"):
+    with pytest.raises(UsageError, match="contains no log in a known format"):
         import_all(tmp_path, store)
     with pytest.raises(UsageError, match="there is no such file"):
         import_all(tmp_path / "absent", store)
@@ -293,7 +293,9 @@ def test_samples_that_fill_the_memory_are_refused_at_their_entry(store, tmp_path
     path = make_wide_log(tmp_path / "wide.eval", 40, "x" * 200_000)
     assert path.stat().st_size < 100_000
     monkeypatch.setattr(records, "KEPT_LIMIT", 1 << 20)
-    match = r"wide\.eval!samples/q1\d_epoch_1\.json: the samples up to here take more than 1 MB"
+    match = (
+        r"wide\.eval!samples/q1\d_epoch_1\.json: the samples up to this point take more than 1 MB"
+    )
     assert measure_refusal(path, store, match) < 6_000_000  # of the 8 MB that all have
 
 
@@ -307,7 +309,7 @@ def test_a_member_that_is_packed_too_well_is_a_bomb(store, tmp_path, monkeypatch
 def test_a_log_ends_where_its_members_unpack_to_too_much(store, tmp_path, monkeypatch):
     path = make_wide_log(tmp_path / "long.eval", 10, "x" * 100_000)
     monkeypatch.setattr(archive, "TOTAL_LIMIT", 300_000)
-    match = r"long\.eval!samples/q3_epoch_1\.json: the log unpacks to more than 0 MB up to here"
+    match = r"long\.eval!samples/q3_epoch_1\.json: the log unpacks to more than 0 MB by this point"
     measure_refusal(path, store, match)
 
 

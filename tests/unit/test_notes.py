@@ -65,7 +65,7 @@ def fields(text: str) -> set[str]:
 
 
 def test_a_note_is_its_english_text_and_is_said_in_any_language():
-    assert GOLD == "the engine gives a: Execution cannot decide: x"
+    assert GOLD == "the engine returns a: Execution cannot decide: x"
     assert translate_note(GOLD, "en") == GOLD
     assert translate_note(GOLD, "zh") == t(
         "note.gold_gives", "zh", answer="a", problem=t("note.exec_undecided", "zh", message="x")

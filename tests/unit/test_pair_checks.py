@@ -53,7 +53,7 @@ def test_a_file_is_read_and_blank_lines_count():
         (b"\xff\xfe", "line 2: "),
         (b"[" * 100_000, "line 2: "),
         (b'"' + b"x" * 1_000_001 + b'"', "line 2 is longer than 1000000 bytes"),
-        (to_lines(msgspec.structs.replace(SAME, engine="oracle")), "no engine is called 'oracle'"),
+        (to_lines(msgspec.structs.replace(SAME, engine="oracle")), "there is no engine 'oracle'"),
     ],
 )
 def test_a_line_that_is_no_pair_is_named(line: bytes, problem: str):
@@ -112,7 +112,7 @@ def test_a_hostile_statement_neither_leaves_the_engine_nor_fails_the_check(setti
         ([msgspec.structs.replace(SAME, answer=" \n")], "Fill in"),
         ([msgspec.structs.replace(SAME, schema=[])], "Fill in"),
         ([msgspec.structs.replace(SAME, answer="x" * 200_001)], "the limit is 200000"),
-        ([msgspec.structs.replace(SAME, engine="")], "no engine is called"),
+        ([msgspec.structs.replace(SAME, engine="")], "there is no engine"),
     ],
 )
 def test_what_cannot_be_checked_is_refused(settings: Settings, pairs, problem: str):

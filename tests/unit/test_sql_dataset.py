@@ -148,7 +148,7 @@ def test_the_same_id_twice_is_refused(tmp_path: Path) -> None:
 def test_a_missing_or_empty_place_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="no such"):
         load(tmp_path / "nowhere")
-    with pytest.raises(DatasetError, match="holds none of"):
+    with pytest.raises(DatasetError, match="contains none of"):
         load(tmp_path)
 
 

@@ -100,7 +100,7 @@ def test_what_was_manipulated_is_refused_with_the_reason(
     unknown = changed(whole, tmp_path / "c.zip", edit("spec.json", foreign))
     assert "unknown benchmark" in refused(unknown.read_bytes(), store)
     other = pack(tmp_path / "d.zip", {"readme.txt": b"hello"})
-    assert refused(other.read_bytes(), store) == "is no bundle, for it has no manifest.json"
+    assert refused(other.read_bytes(), store) == "is not a bundle: it has no manifest.json"
     assert "cannot be unpacked" in refused(b"PK\x03\x04" + b"x" * 100, store)
 
 

@@ -264,7 +264,7 @@ assert os.getcwd() == "/testbed"
         assert len({json.dumps(item.report, sort_keys=True) for item in result}) == 1
 
     def test_a_missing_interpreter_is_our_fault(self, task: Task, tmp_path: Path) -> None:
-        with pytest.raises(EnvironmentFailure, match="does not run as a Python"):
+        with pytest.raises(EnvironmentFailure, match="is not a working Python"):
             execute_patch(task, task.patch, python=tmp_path / "bin" / "python")
 
     def test_an_interpreter_without_pytest_is_our_fault(

@@ -123,7 +123,7 @@ def test_a_repair_needs_the_repository(tmp_path, sample):
         sample.metric, sample.id, sample.input, sample.reference, meta={"repository": "/none/there"}
     )
     folder = make_run(tmp_path / "gone", gone, build_episode(sample, "x"))
-    with pytest.raises(EnvironmentFailure, match="is gone"):
+    with pytest.raises(EnvironmentFailure, match="is missing"):
         export_swe_bench_run(folder, tmp_path / "out.jsonl", "repaired")
     assert not (tmp_path / "out.jsonl").exists()
 

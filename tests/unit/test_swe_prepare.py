@@ -219,7 +219,7 @@ class Disk:
     ("flags", "words"),
     [
         ({"jobs": "0"}, "--jobs"),
-        ({"only": "nobody"}, "holds none of nobody"),
+        ({"only": "nobody"}, "contains none of nobody"),
         ({"specs": ""}, "--specs"),
     ],
 )

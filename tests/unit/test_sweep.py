@@ -74,7 +74,7 @@ def test_every_target_is_run_with_each_adapter_in_each_precision():
         (["hf:a", "hf:a"], {}, "got 1"),
         (["hf:/no/such/checkpoint-*"], {}, "no folder matches"),
         (["openai:gpt-*"], {}, "only local models"),
-        (["openai:a"], {"dtypes": ["int8"]}, "takes no option dtype"),
+        (["openai:a"], {"dtypes": ["int8"]}, "has no option dtype"),
     ],
 )
 def test_what_is_no_sweep_is_refused(targets, more, words):
@@ -157,7 +157,7 @@ def test_a_target_is_asked_in_every_way_and_the_format_has_its_price(tmp_path, c
 def test_ways_of_asking_are_for_what_may_have_tools():
     variants = sweep.list_variants(["openai:a"], {}, asking=("native", "prompt", "text"))
     assert [v.target.options["asking"] for v in variants] == ["native", "prompt", "json"]
-    with pytest.raises(UsageError, match="takes no option asking"):
+    with pytest.raises(UsageError, match="has no option asking"):
         sweep.list_variants(["baseline:sqlglot"], {}, asking=("native", "prompt"))
     with pytest.raises(UsageError, match="got 1"):
         sweep.list_variants(["openai:a"], {}, asking=("text", "json"))

@@ -133,10 +133,10 @@ def test_data_that_was_changed_or_is_gone_is_our_failure(folder, monkeypatch):
     assert dataset.load_sample_domain(sample).name == "retail"
     dataset._domains._domains.clear()
     (folder / "retail" / "policy.md").write_text("Be rude.")
-    with pytest.raises(EnvironmentFailure, match="is not what this run was planned on"):
+    with pytest.raises(EnvironmentFailure, match="has changed since the run was planned"):
         dataset.load_sample_domain(sample)
     (folder / "retail").rename(folder / "gone")
-    with pytest.raises(EnvironmentFailure, match="is gone"):
+    with pytest.raises(EnvironmentFailure, match="is missing"):
         dataset.load_sample_domain(sample)
 
 

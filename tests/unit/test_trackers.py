@@ -105,7 +105,7 @@ def test_records_are_imported_with_the_same_scores(store, run, tmp_path):
 
 def test_what_is_no_result_is_refused(store, tmp_path):
     control = make_run(store, Plan(target="control:null", cases=3), "control")
-    with pytest.raises(UsageError, match="a control, not a model"):
+    with pytest.raises(UsageError, match="a control, not of a model"):
         write_records(read_shared_run(control, store), tmp_path, RecordSource())
     partial = make_run(store, Plan(target="openai:weak", cases=3, failing=2), "partial")
     with pytest.raises(UsageError, match="only a complete score"):

@@ -39,8 +39,8 @@ def test_json_lines_are_read_with_their_lines(name):
 
 
 BROKEN = {
-    "empty": (b"", 0, "", "holds no case"),
-    "only spaces": (b" \n\t\n", 0, "", "holds no case"),
+    "empty": (b"", 0, "", "contains no cases"),
+    "only spaces": (b" \n\t\n", 0, "", "contains no cases"),
     "utf-16": ("\ufeff{}".encode("utf-16-le"), 0, "", "UTF-16"),
     "latin-1": (LINE.encode() + b'\n{"sql": "caf\xe9"}', 2, "", "is not UTF-8"),
     "nul": (LINE.encode() + b"\n\x00", 2, "", "NUL"),
@@ -105,7 +105,7 @@ def test_csv_is_read(name):
 
 
 BROKEN_CSV = {
-    "only a header": ("case_id,sql\n", 0, "", "holds no case"),
+    "only a header": ("case_id,sql\n", 0, "", "contains no cases"),
     "unknown column": ("case_id,sqll\na,b", 1, "", "'sqll', which is none of: case_id"),
     "column twice": ("sql,sql\na,b", 1, "", "two columns 'sql'"),
     "too few cells": ("case_id,sql\na", 2, "", "has 1 cells, the header has 2"),

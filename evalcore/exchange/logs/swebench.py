@@ -254,7 +254,7 @@ def _judge_instance(
         return None, "", ""
     reasons = (words for words in (_NOT_APPLIED, _TIMED_OUT) if words in log)
     reason = next(reasons, "")
-    return (0.0, "", reason) if reason else (None, "the harness wrote no report", "")
+    return (0.0, "", reason) if reason else (None, "the run has no report of it", "")
 
 
 def _explain_tests(report: Mapping[str, Any] | None) -> str:
