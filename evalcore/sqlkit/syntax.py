@@ -171,6 +171,9 @@ def _first_word(sql: str) -> str:
 # Turning statements into another dialect, and asking what they change (by sqlglot).
 
 _CHANGES = (exp.Insert, exp.Update, exp.Delete, exp.Merge)
+#: First words of what sqlglot may read as one of these ("": none shows), and what that holds.
+_MAY_CHANGE = frozenset(("", "DEL", "DELETE", "INS", "INSERT", "MERGE", "UPD", "UPDATE", "WITH"))
+_CHANGE = re.compile(r"(?i)\b(?:ins|upd|del|merge)")
 
 
 def transpile_sql(sql: str, source: str, target: str) -> str:
@@ -185,6 +188,8 @@ def transpile_sql(sql: str, source: str, target: str) -> str:
 
 def find_changed_table(sql: str, dialect: str) -> str | None:
     """The table whose rows a statement changes, as qualified; None for a query or RETURNING."""
+    if _first_word(sql) not in _MAY_CHANGE or not _CHANGE.search(sql):  # parsing is slow
+        return None
     try:
         tree = sqlglot.parse_one(sql, dialect=dialect)
     except (sqlglot.errors.SqlglotError, RecursionError):

@@ -25,7 +25,7 @@ def settings_at(path: Path) -> Settings:
 def test_runs_reach_another_store_by_a_bucket(tmp_path: Path) -> None:
     url = f"memory://{uuid4().hex}/team"
     first, second = settings_at(tmp_path / "a"), settings_at(tmp_path / "b")
-    folder = finished(first, "baseline:sqlglot", "dialect_conversion", max_samples=4)
+    folder = finished(first, "baseline:sqlglot", "sql_understanding", max_samples=4)
     assert bucket.push_runs(url, (), first, print).moved == (folder.run_id,)
     assert bucket.push_runs(url, (), first, print).present == (folder.run_id,)
     assert bucket.pull_runs(url, second, print).moved == (folder.run_id,)
@@ -37,7 +37,7 @@ def test_runs_reach_another_store_by_a_bucket(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_what_is_no_bundle_is_named_and_ends_nothing(tmp_path: Path) -> None:
     first, second = settings_at(tmp_path / "a"), settings_at(tmp_path / "b")
-    folder = finished(first, "baseline:sqlglot", "dialect_conversion", max_samples=4)
+    folder = finished(first, "baseline:sqlglot", "sql_understanding", max_samples=4)
     shelf = tmp_path / "shelf"
     bucket.push_runs(str(shelf), (), first, print)
     (shelf / "hostile.zip").write_bytes(b"PK\x03\x04 and no more")
@@ -55,7 +55,7 @@ def test_a_bundle_above_the_limit_is_not_read_to_its_end(
     (tmp_path / "shelf").mkdir()
     (tmp_path / "shelf" / "large.zip").write_bytes(bytes(3 << 20))
     done = bucket.pull_runs(str(tmp_path / "shelf"), settings_at(tmp_path / "b"), print)
-    assert "more than 1 MiB" in done.problems["large"]
+    assert "larger than 1 MiB" in done.problems["large"]
 
 
 def test_an_address_that_cannot_be_used_shows_no_key(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_a_message_shows_no_password_of_its_address(
 def test_imported_runs_are_not_offered_again(tmp_path: Path) -> None:
     url = f"memory://{uuid4().hex}/team"
     first, second = settings_at(tmp_path / "a"), settings_at(tmp_path / "b")
-    finished(first, "baseline:sqlglot", "dialect_conversion", max_samples=4)
+    finished(first, "baseline:sqlglot", "sql_understanding", max_samples=4)
     bucket.push_runs(url, (), first, print)
     bucket.pull_runs(url, second, print)
     again = bucket.push_runs(f"{url}2", (), second, print)
