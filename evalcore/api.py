@@ -16,6 +16,8 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import msgspec
+
 from evalcore import settings as configuration
 from evalcore.access import policy
 from evalcore.access.secrets import Secrets
@@ -55,12 +57,12 @@ def evaluate(
     *,
     target_options: Mapping[str, Any] | None = None,
     options: Mapping[str, Mapping[str, Any]] | None = None,
-    metrics: Sequence[str] = (),
+    metrics: str | Sequence[str] = (),
     dataset: str | Path = "",
     max_samples: int | None = None,
     seed: int = 0,
     epochs: int = 1,
-    judges: Sequence[str] = (),
+    judges: str | Sequence[str] = (),
     concurrency: int = 0,
     budget: float = 0.0,
     use_cache: bool = True,
@@ -83,14 +85,14 @@ def evaluate(
     request = _build_request(
         target,
         benchmarks,
-        target_options=dict(target_options or {}),
-        options={key: dict(values) for key, values in (options or {}).items()},
-        metrics=tuple(metrics),
+        target_options=target_options or {},
+        options=options or {},
+        metrics=[metrics] if isinstance(metrics, str) else metrics,
         dataset=str(dataset),
         max_samples=max_samples,
         seed=seed,
         epochs=epochs,
-        judges=tuple(judges),
+        judges=[judges] if isinstance(judges, str) else judges,
         concurrency=concurrency,
         budget=budget,
         use_cache=use_cache,
@@ -392,10 +394,14 @@ def benchmark(
 
 
 def _build_request(target: str | TargetFunction, benchmarks: Names, **fields: Any) -> RunRequest:
-    named = [benchmarks] if isinstance(benchmarks, str | BenchmarkCard) else benchmarks
-    keys = tuple(each.key if isinstance(each, BenchmarkCard) else each for each in named)
-    key = target.key if isinstance(target, TargetFunction) else target
-    return RunRequest(target=key, benchmarks=keys, **fields)
+    listed = isinstance(benchmarks, Iterable) and not isinstance(benchmarks, str)
+    named = benchmarks if listed else [benchmarks]
+    fields["benchmarks"] = [each.key if isinstance(each, BenchmarkCard) else each for each in named]
+    fields["target"] = target.key if isinstance(target, TargetFunction) else target
+    try:
+        return msgspec.convert(fields, RunRequest)
+    except msgspec.ValidationError as error:
+        raise UsageError(Note("argument_type", problem=error)) from None
 
 
 def _plan_run(request: RunRequest, settings: Settings, secrets: Secrets) -> str:
@@ -418,9 +424,10 @@ def _work_on_run(
     *,
     generate: bool = True,
 ) -> Run:
+    from evalcore.runner.client import find_own_run
     from evalcore.runner.in_process import work_on_run_here
 
-    folder = find_run(run_id, [settings.runs_dir])
+    folder = find_own_run(run_id, settings)
 
     def work(watch: Callable[[Tracker], None] | None) -> None:
         work_on_run_here(run_id, settings, secrets, generate=generate, on_tick=watch)

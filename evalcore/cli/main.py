@@ -8,6 +8,7 @@ the verbs, so that help and lists are quick.
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import sys
 import traceback
@@ -65,6 +66,9 @@ _RUN_HELP = "id of the run; `evalcore list runs` lists them"
 
 def main(arguments: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else arguments
+    sys.stdout, sys.stderr = sys.stdout or io.StringIO(), sys.stderr or io.StringIO()  # closed
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal may lack characters
     with use_language(find_language(words)):
         args = build_parser().parse_args(exchange.insert_import_origin(words))
         try:
@@ -176,7 +180,8 @@ def _print_completion(args: argparse.Namespace) -> int:
 def _add_common_flags(
     sub: argparse.ArgumentParser, verb: Callable[[argparse.Namespace], int]
 ) -> None:
-    sub.add_argument("--data", metavar="DIR", help="data folder (default: EVALBOARD_DATA or data/)")
+    about = "data folder (default: EVALBOARD_DATA, data/ of a checkout, or the user's data folder)"
+    sub.add_argument("--data", metavar="DIR", help=about)
     sub.add_argument("--json", action="store_true", help="print JSON")
     about = "language of help and messages (default: --config, EVALBOARD_LANG, the terminal's)"
     sub.add_argument("--lang", choices=tuple(LANGUAGES), default=argparse.SUPPRESS, help=about)

@@ -357,9 +357,11 @@ def work_on(args: argparse.Namespace, run_id: str, *, generate: bool = True) -> 
     """Work on a run in this process and show its progress. Raises Interrupted where SIGINT or
     SIGTERM stops it."""
     from evalcore.access.secrets import Secrets
+    from evalcore.runner.client import find_own_run
     from evalcore.runner.in_process import work_on_run_here
 
     settings = load_operator_settings(args)
+    find_own_run(run_id, settings)
     try:
         with _treat_term_as_interrupt(), _show_progress(args, run_id) as watch:
             return work_on_run_here(

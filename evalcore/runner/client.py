@@ -237,7 +237,7 @@ def read_preflight(run_id: str, settings: Settings) -> ConnectionReport | None:
 def cancel_run(run_id: str, settings: Settings, *, visitor: Visitor) -> None:
     """Ask the worker to stop; what is journaled stays, and the run can be resumed."""
     policy.require_access(settings, visitor, "steer")
-    folder = _find_own_run(run_id, settings)
+    folder = find_own_run(run_id, settings)
     if not folder.has_live_worker():
         raise UsageError(Note("run_idle", run=run_id))
     folder.cancel_path.touch()
@@ -374,12 +374,16 @@ def _write_interrupted_note(folder: RunFolder, message: str) -> None:
     folder.write_progress(marked)
 
 
-def _find_own_run(run_id: str, settings: Settings) -> RunFolder:
-    return run_folder.find_run(run_id, [settings.runs_dir])
+def find_own_run(run_id: str, settings: Settings) -> RunFolder:
+    """The folder of a run that was made here; raises UsageError for a shipped one."""
+    folder = run_folder.find_run(run_id, settings.run_roots)
+    if folder.path.parent != settings.runs_dir:
+        raise UsageError(Note("run_shipped", run=run_id))
+    return folder
 
 
 def _find_idle_run(run_id: str, settings: Settings) -> RunFolder:
-    folder = _find_own_run(run_id, settings)
+    folder = find_own_run(run_id, settings)
     if folder.has_live_worker():
         raise UsageError(Note("run_active", run=run_id))
     return folder
@@ -437,5 +441,5 @@ def _start_worker(
 def worker_log(run_id: str, settings: Settings, *, visitor: Visitor) -> str:
     """Return the end of the worker's output; it names files, so only launchers may read it."""
     policy.require_access(settings, visitor, "launch")
-    path: Path = _find_own_run(run_id, settings).log_path
+    path: Path = find_own_run(run_id, settings).log_path
     return path.read_text(encoding="utf-8", errors="replace")[-4000:] if path.exists() else ""

@@ -18,6 +18,8 @@ _COMMON = ("prompt", "data_path")
 _PREFIXES = ("weights.", "difficulty.")
 #: Another name of an option, by the benchmark: slm-evals' for ours.
 _OTHER_NAMES = {"swe_bench": {"difficulty": "difficulties"}}
+#: Fields by the names that their flags, and the arguments of Python, have.
+_FLAGS = {"option": _OVERRIDES, "options": _OVERRIDES, "judge": "judges"}
 #: What slm-evals calls all of its benchmarks.
 ALL = "all"
 
@@ -33,7 +35,9 @@ def read_config_fields(path: Path, names: Collection[str]) -> dict[str, Any]:
     problems = list(_iter_unknown_fields(values, names))
     if problems:
         raise FileError(path, "; ".join(problems))
-    if values.get("benchmarks") in (ALL, [ALL]):
+    for name in ("benchmarks", "metrics", "judges"):
+        values |= {name: [values[name]]} if isinstance(values.get(name), str) else {}
+    if values.get("benchmarks") == [ALL]:
         values["benchmarks"] = list(list_slm_benchmarks())
     return values
 
@@ -70,7 +74,7 @@ def _iter_unknown_fields(values: Mapping[str, Any], names: Collection[str]) -> I
 
 
 def _describe_unknown(path: str, name: str, known: Collection[str]) -> str:
-    alike = difflib.get_close_matches(name, known, 1)
+    alike = [_FLAGS[name]] if name in _FLAGS else difflib.get_close_matches(name, known, 1)
     hint = f" (did you mean {alike[0]}?)" if alike else ""
     return f"unknown field {path!r}{hint}; known: {', '.join(known)}"
 

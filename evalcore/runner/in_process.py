@@ -15,7 +15,6 @@ from evalcore.runner.run_request import RunRequest
 from evalcore.runner.summary import Tracker
 from evalcore.runner.worker import work_on_run
 from evalcore.settings import Settings
-from evalcore.store.run_folder import find_run
 
 
 def plan_checked_run(
@@ -53,7 +52,7 @@ def work_on_run_here(
     on_tick: Callable[[Tracker], None] | None = None,
 ) -> RunSummary:
     """Begin or continue a run until it is done or cannot go on; raises as `work_on_run`."""
-    folder = find_run(run_id, [settings.runs_dir])
+    folder = client.find_own_run(run_id, settings)
     if not folder.has_live_worker():  # a cancel left by a worker that was killed before it saw it
         folder.cancel_path.unlink(missing_ok=True)
     return work_on_run(

@@ -4,6 +4,7 @@ languages, examples, and how a stopped run goes on."""
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import re
@@ -424,6 +425,8 @@ def test_a_unknown_language_is_refused(capsys):
         ("gate shipped-baseline-sqlite", "没有可检查的内容"),
         ("run --target baseline:sqlite --benchmarks bfcl", "无法回答 bfcl"),
         ("list runs", "评测对象"),
+        ("resume shipped-baseline-sqlite", "随软件附带，只读"),
+        ("rescore shipped-baseline-sqlite", "随软件附带，只读"),
         ("board", "名次区间"),
         ("gate shipped-baseline-sqlite --min-score 0", "门禁：通过"),
     ],
@@ -439,6 +442,16 @@ def test_the_summary_of_a_run_is_translated(capsys, cases, data):
     assert "已完成" in out
     assert "6 个样本" in out
     assert "通过 6" in out
+
+
+@pytest.mark.parametrize("form", ["ascii", None])
+def test_an_output_that_lacks_characters_or_is_closed_breaks_nothing(monkeypatch, form):
+    stream = io.TextIOWrapper(io.BytesIO(), encoding=form) if form else None
+    monkeypatch.setattr(sys, "stdout", stream)
+    assert main(["board", "--published", "tau2", "--lang", "zh"]) == 0
+    if stream is not None:
+        stream.flush()
+        assert b"\\u" in stream.buffer.getvalue()
 
 
 def test_what_is_counted_agrees_with_its_number():

@@ -17,6 +17,7 @@ import evalcore
 from evalcore.benchmarks.functions import remove_benchmark
 from evalcore.records import Completion
 from evalcore.store.run_folder import RunFolder
+from tests.support.rows import each_row
 
 CASES = (
     {"id": "yes", "input": "Say yes", "reference": "yes"},
@@ -233,6 +234,24 @@ def test_a_function_that_cannot_be_a_target_says_why(function, problem):
 def test_a_case_that_cannot_be_used_says_why(cases, problem):
     with pytest.raises(evalcore.UsageError, match=problem):
         evalcore.benchmark(cases, name="test_refused")(lambda answer: True)
+
+
+@each_row(
+    ("arguments", "problem"),
+    [
+        ({"target": None}, "`$.target`"),
+        ({"benchmarks": None}, "`$.benchmarks"),
+        ({"max_samples": "8"}, "`$.max_samples`"),
+        ({"options": {"mode": "scale"}}, "`$.options"),
+        ({"judges": "me"}, "judge 'me'"),
+        ({"metrics": "speed"}, "no metric 'speed'"),
+    ],
+)
+def test_an_argument_that_cannot_be_used_says_why(data, arguments, problem):
+    usual = {"target": "control:null", "benchmarks": "sql_understanding", "data": data}
+    with pytest.raises(evalcore.UsageError) as refusal:
+        evalcore.evaluate(**usual | arguments)
+    assert problem in str(refusal.value)
 
 
 def test_a_benchmark_cannot_take_the_key_of_a_built_in_one():
