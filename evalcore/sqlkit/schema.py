@@ -133,35 +133,17 @@ def sort_by_dependency(schema: Schema) -> list[Table]:
 _Type = exp.DType
 _KINDS: dict[Kind, tuple[exp.DType, ...]] = {
     "integer": (
-        _Type.TINYINT,
-        _Type.UTINYINT,
-        _Type.SMALLINT,
-        _Type.USMALLINT,
-        _Type.MEDIUMINT,
-        _Type.UMEDIUMINT,
-        _Type.INT,
-        _Type.UINT,
-        _Type.BIGINT,
-        _Type.UBIGINT,
-        _Type.INT128,
-        _Type.SERIAL,
-        _Type.SMALLSERIAL,
-        _Type.BIGSERIAL,
+        *(_Type.TINYINT, _Type.UTINYINT, _Type.SMALLINT, _Type.USMALLINT, _Type.MEDIUMINT),
+        *(_Type.UMEDIUMINT, _Type.INT, _Type.UINT, _Type.BIGINT, _Type.UBIGINT, _Type.INT128),
+        *(_Type.SERIAL, _Type.SMALLSERIAL, _Type.BIGSERIAL),
     ),
     "decimal": (_Type.DECIMAL, _Type.UDECIMAL, _Type.BIGDECIMAL, _Type.MONEY, _Type.SMALLMONEY),
     "float": (_Type.FLOAT, _Type.DOUBLE, _Type.UDOUBLE),
     "date": (_Type.DATE, _Type.DATE32),
     "timestamp": (
-        _Type.DATETIME,
-        _Type.DATETIME2,
-        _Type.SMALLDATETIME,
-        _Type.TIMESTAMP,
-        _Type.TIMESTAMPTZ,
-        _Type.TIMESTAMPLTZ,
-        _Type.TIMESTAMPNTZ,
-        _Type.TIMESTAMP_S,
-        _Type.TIMESTAMP_MS,
-        _Type.TIMESTAMP_NS,
+        *(_Type.DATETIME, _Type.DATETIME2, _Type.SMALLDATETIME, _Type.TIMESTAMP),
+        *(_Type.TIMESTAMPTZ, _Type.TIMESTAMPLTZ, _Type.TIMESTAMPNTZ, _Type.TIMESTAMP_S),
+        *(_Type.TIMESTAMP_MS, _Type.TIMESTAMP_NS),
     ),
     "time": (_Type.TIME, _Type.TIMETZ),
     "boolean": (_Type.BOOLEAN, _Type.BIT),
@@ -366,8 +348,9 @@ def _list_key_columns(items: Sequence[exp.Expr]) -> tuple[str, ...]:
     """Column names, without the order or prefix length that an index may state."""
     names = []
     for item in items:
+        call = item.find(exp.Anonymous)
         identifier = item if isinstance(item, exp.Identifier) else item.find(exp.Identifier)
-        names.append(identifier.name if identifier else item.name)
+        names.append((call or identifier or item).name)
     return tuple(names)
 
 
@@ -386,8 +369,9 @@ def _add_unique_index(index: exp.Expr, tables: dict[str, Table]) -> None:
     columns = params.args.get("columns") if params else None
     if table is None or not columns or plain_name(table.name) not in tables:
         return
-    if any(column.find(exp.Func) for column in columns):
-        return  # unique by an expression: left to the engine
     existing = tables[plain_name(table.name)]
+    calls = (call for column in columns for call in column.find_all(exp.Func))
+    if any(existing.find_column(call.name) is None for call in calls):
+        return  # unique by an expression: left to the engine; `name(10)` is by its beginning
     keys = (*existing.keys, Key(columns=_list_key_columns(columns)))
     tables[plain_name(table.name)] = msgspec.structs.replace(existing, keys=keys)

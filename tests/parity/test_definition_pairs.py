@@ -9,6 +9,7 @@ import pytest
 from evalcore.sqlkit.engines.registry import EnginePool
 from evalcore.sqlkit.equivalence import EquivalenceQuestion
 from evalcore.sqlkit.equivalence.decider import Decider
+from evalcore.sqlkit.equivalence.evidence import describe_decision
 from evalcore.sqlkit.equivalence.observations import build_select_all
 from tests.support.engines import LIMITS, SERVERS, server_engine
 
@@ -177,3 +178,9 @@ def test_a_pair_of_definitions_is_decided_by_what_it_leaves(
         server_engine(engine, LIMITS).close()  # skips with the remedy where there is none
     question = EquivalenceQuestion(engine=engine, schema=SCHEMA, reference=reference)
     assert Decider(engines.get).decide(question, answer).status == expected
+
+
+def test_another_kind_of_object_is_named(engines: EnginePool) -> None:
+    question = EquivalenceQuestion(engine=LITE, schema=SCHEMA, reference=f"CREATE VIEW t AS {RICH}")
+    decision = Decider(engines.get).decide(question, f"CREATE TABLE t AS {RICH}")
+    assert describe_decision(decision).code == "exec_object_kind"

@@ -19,6 +19,8 @@ from evalcore.sqlkit.engines.registry import EnginePool
 from evalcore.sqlkit.equivalence import EquivalenceQuestion
 from evalcore.sqlkit.equivalence.decider import Decider
 from evalcore.sqlkit.equivalence.observations import build_select_all
+from evalcore.sqlkit.equivalence.pairs import Pair as AskedPair
+from evalcore.sqlkit.equivalence.pairs import decide_pair
 from evalcore.sqlkit.schema import read_schema
 from evalcore.sqlkit.syntax import has_order_by
 from tests.support.engines import LIMITS, SERVERS, server_engine
@@ -96,3 +98,20 @@ def test_every_pair_is_decided_rightly(engines: EnginePool, name: str, step: int
             decisions.setdefault(status, []).append(pair["id"])
     assert len(decisions.pop("undecided", ())) <= MAX_UNDECIDED * len(pairs)
     assert decisions == {}
+
+
+NEWER = [
+    ("LAG(n, 1, 0) OVER (ORDER BY id)", "COALESCE(LAG(n) OVER (ORDER BY id), 0)", "different"),
+    ("x.n FROM t AS u, LATERAL (SELECT u.n + 1 AS n) AS x", "n + 1 FROM t", "equivalent"),
+]
+
+
+@pytest.mark.parametrize(("reference", "answer", "expected"), NEWER)
+def test_what_mysql_8_has_and_mariadb_lacks_is_decided(
+    engines: EnginePool, reference: str, answer: str, expected: str
+) -> None:
+    engine = get_engine(engines, "mysql")
+    ends = ("" if " FROM " in part else " FROM t" for part in (reference, answer))
+    texts = [f"SELECT {part}{end}" for part, end in zip((reference, answer), ends, strict=True)]
+    pair = AskedPair("newer", "mysql", "CREATE TABLE t (id INT PRIMARY KEY, n INT)", *texts)
+    assert decide_pair(Decider(engines.get), engine, pair).status == expected

@@ -99,7 +99,7 @@ ENGINES_ALLOWED = {
     "evalcore/sqlkit/engines/guard.py": "how words of a server's dialect are told apart",
     "evalcore/sqlkit/engines/local_server.py": "the programs of the two servers that can be kept",
     "evalcore/sqlkit/equivalence/observations.py": _DIALECT,
-    "evalcore/sqlkit/equivalence/setups.py": _DIALECT,
+    "evalcore/sqlkit/equivalence/trials.py": _DIALECT,
     "evalcore/sqlkit/generate/chains.py": _DIALECT,
     "evalcore/sqlkit/generate/database.py": _DIALECT,
     "evalcore/sqlkit/generate/definitions.py": _DIALECT,

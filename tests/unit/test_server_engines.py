@@ -252,6 +252,8 @@ def test_a_session_tells_nothing_of_the_call_before(mysql: Engine) -> None:
     ask = "SELECT LAST_INSERT_ID(), @@sql_mode LIKE 'STRICT%', DATABASE() IS NULL"
     assert rows(mysql.execute(SETUP, "SELECT LAST_INSERT_ID(7)")) == ((7,),)
     assert rows(mysql.execute(SETUP, ask)) == ((0, 1, 0),)
+    assert len(rows(mysql.execute(SETUP, "SELECT a FROM t"))) == 2
+    assert rows(mysql.execute(SETUP, "SELECT FOUND_ROWS()")) == ((0,),)
 
 
 SYNTAX = [

@@ -128,6 +128,7 @@ _COUNTS = re.compile(
     r"\b(?:AUTO_INCREMENT|SERIAL|SEQUENCE|ENGINE\s*=?\s*(?!InnoDB\b)\w)", re.IGNORECASE
 )
 _ACTS = re.compile(r"\b(?:FUNCTION|SEQUENCE)\b", re.IGNORECASE)
+_COUNTS_FOUND = re.compile(r"\bFOUND_ROWS\b", re.IGNORECASE)
 _RESET = 0x1F  # the protocol's COM_RESET_CONNECTION, which pymysql has no name for
 _IN_TRANSACTION = 1  # of the status that the server sends with each result
 _PATH = re.compile(r"'?\.?(?:/[\w.#@-]+){2,}'?")
@@ -200,7 +201,10 @@ class MysqlSlot(DatabaseSlot):
         fetch_rows(session, "COMMIT")
 
     def begin_call(self, statements: Sequence[str]) -> None:
-        fetch_rows(self._open_session(), "START TRANSACTION")
+        session = self._open_session()
+        fetch_rows(session, "START TRANSACTION")
+        if any(map(_COUNTS_FOUND.search, statements)):  # which a reset leaves as it was
+            fetch_rows(session, "SELECT 1 LIMIT 0")
 
     def load_rows(self) -> None:
         session = self._ensure_session()

@@ -53,7 +53,8 @@ class Counterexample(Record, frozen=True):
     `tables` is its content; `expected` and `actual` are the observations that differ (None where
     there was none), `subject` says what was observed: "" for the statement's rows, the name of a
     table, or a call. The `reason` collation is the lesser finding that texts differ by their bytes
-    alone and are equal to the engine, on every database. `message` holds the engine's words where
+    alone and are equal to the engine, on every database; object_kind that one statement creates a
+    view where the other creates a table, or the like. `message` holds the engine's words where
     the answer failed on this database only.
     """
 
@@ -63,7 +64,7 @@ class Counterexample(Record, frozen=True):
     expected: ResultTable | None = None
     actual: ResultTable | None = None
     diff: TableDiff | None = None
-    reason: Reason | Literal["failed", "no_rows", "collation"] = ""
+    reason: Reason | Literal["failed", "no_rows", "object_kind", "collation"] = ""
     message: str = ""
 
 

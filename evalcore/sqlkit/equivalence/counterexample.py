@@ -17,8 +17,7 @@ from evalcore.sqlkit.equivalence.observations import (
     find_difference,
     observe_statement,
 )
-from evalcore.sqlkit.equivalence.setups import build_setup
-from evalcore.sqlkit.equivalence.trials import OpenTrial, Trial
+from evalcore.sqlkit.equivalence.trials import OpenTrial, Trial, build_setup
 from evalcore.sqlkit.generate import Database, shrink_database
 from evalcore.sqlkit.result_tables import Reason, ResultTable
 from evalcore.sqlkit.schema import Schema

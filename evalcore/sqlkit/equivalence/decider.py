@@ -28,7 +28,6 @@ from evalcore.sqlkit.equivalence.observations import (
     observe_each,
     observe_statement,
 )
-from evalcore.sqlkit.equivalence.open_trials import gives_neither, iter_open_trials
 from evalcore.sqlkit.equivalence.other_plans import fails_by_plan
 from evalcore.sqlkit.equivalence.row_limits import compare_row_limits
 from evalcore.sqlkit.equivalence.trials import Trial, Trials
@@ -123,7 +122,7 @@ class Decider:
             if question_trials is None:
                 engine = self._open(question.engine)
                 question_trials = trials.prepare_trials(engine, question)
-                open_trials = iter_open_trials(engine, question, question_trials.schema)
+                open_trials = trials.iter_open_trials(engine, question, question_trials.schema)
                 question_trials = msgspec.structs.replace(question_trials, open=tuple(open_trials))
             with _remembering:
                 _prepared[question] = question_trials
@@ -218,7 +217,7 @@ def _compare_open(
 ) -> Equivalence:
     """The verdict after the databases on which the reference may give either of two results."""
     for trial in prepared.open:
-        seen = gives_neither(engine, question, trial, answer)
+        seen = trials.gives_neither(engine, question, trial, answer)
         if seen is not None:
             example = build_open_counterexample(engine, question, prepared.schema, trial, seen)
             count, shown = tested.databases + 1, tested.nonempty + 1

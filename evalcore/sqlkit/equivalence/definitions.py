@@ -98,7 +98,7 @@ def _find_other_kind(
     diff = compare_tables(kinds[0], kinds[1])
     if diff.equal:
         return None
-    return Counterexample(_PROFILE, {}, query, kinds[0], kinds[1], diff, diff.reason)
+    return Counterexample(_PROFILE, {}, query, kinds[0], kinds[1], diff, "object_kind")
 
 
 class _Insertion:

@@ -27,6 +27,7 @@ DIFFERENCE_NOTES = {
     "collation": "exec_collation",
     "failed": "exec_failed",
     "no_rows": "exec_no_rows",
+    "object_kind": "exec_object_kind",
 }
 
 

@@ -115,7 +115,12 @@ def decide_pair(decider: Decider, engine: Engine, pair: Pair) -> PairDecision:
         state_of=tuple(pair.state_of),
         ordered=pair.ordered,
     )
+    from evalcore.sqlkit.products.decision import decide_on_stand_in
+
     decision = decider.decide(question, pair.answer)
+    if decision.status == "error" or decision.cause == "reference_fails":
+        title = engine_cards()[pair.engine].title  # which a server of another name may stand in for
+        decision = decide_on_stand_in(decider, question, pair.answer, title)
     status: PairStatus = "invalid" if decision.status == "error" else decision.status
     message: str = describe_decision(decision)
     if decision.cause == "reference_fails":

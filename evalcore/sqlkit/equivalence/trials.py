@@ -7,6 +7,7 @@ twin too.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import msgspec
 
 from evalcore.records import Record
-from evalcore.sqlkit.engines import Engine, Status
+from evalcore.sqlkit.engines import Engine, SessionScript, Status
 from evalcore.sqlkit.equivalence import EquivalenceQuestion
 from evalcore.sqlkit.equivalence.observations import (
     Observation,
@@ -23,20 +24,30 @@ from evalcore.sqlkit.equivalence.observations import (
     observe_each,
     observe_statement,
 )
-from evalcore.sqlkit.equivalence.setups import build_setup, build_twin_setup
 from evalcore.sqlkit.generate import (
     TIED,
     Database,
     Edge,
     EdgeDatabase,
+    fill_empty_texts,
     generate_databases,
     generate_edge_databases,
+    generate_sibling_pairs,
     generate_sparse_databases,
+    order_own_references,
+    permute_rows,
+    render_inserts,
     split_edges,
 )
 from evalcore.sqlkit.generate.definitions import read_altered_schema
 from evalcore.sqlkit.schema import Schema
-from evalcore.sqlkit.syntax import build_tie_breakers, has_order_by, read_definition
+from evalcore.sqlkit.syntax import (
+    build_tie_breakers,
+    has_order_by,
+    makes_one_choice,
+    read_definition,
+    use_aria_engine,
+)
 
 
 class Trial(Record, frozen=True):
@@ -314,3 +325,89 @@ def _has_visible_result(
 
 def select_nonempty(trials: Iterable[Trial]) -> Iterator[Trial]:
     return (trial for trial in trials if trial.shows)
+
+
+# Databases of two tied rows decide something where both results that the reference may give are
+# known: an answer that gives neither is wrong.
+
+
+def iter_open_trials(
+    engine: Engine, question: EquivalenceQuestion, schema: Schema
+) -> Iterator[OpenTrial]:
+    """Two tied rows, where the reference gives one of two results: both are known, so that an
+    answer that gives neither is wrong."""
+    if question.state_of or question.calls or question.session:
+        return
+    sql = question.reference
+    mined = ((sql, question.engine), *question.related)
+    for column, rows in generate_sibling_pairs(schema, mined, seed=question.seed):
+        if not makes_one_choice(sql, question.engine, column):
+            continue
+        setup = build_setup(question, schema, rows)
+        twin = build_twin_setup(question, schema, rows)
+        seen = observe_statement(engine, setup, question, sql)
+        if not seen.ok or not (table := seen.tables.get("")):
+            continue
+        broken = build_tie_breakers(sql, question.engine, len(table.columns), schema.list_columns())
+        others = [observe_statement(engine, twin, question, sql)]
+        others += [observe_statement(engine, setup, question, text) for text in broken]
+        second = [other for other in others if other.ok and _differ(question, seen, other)]
+        if second and all(not _differ(question, second[0], other) for other in second):
+            yield OpenTrial(setup, twin, (seen, second[0]))
+
+
+def _differ(question: EquivalenceQuestion, left: Observation, right: Observation) -> bool:
+    return find_difference(question, left, right, ordered=False) is not None
+
+
+def gives_neither(
+    engine: Engine, question: EquivalenceQuestion, trial: OpenTrial, answer: str
+) -> Observation | None:
+    """What an answer gives where it is none of the results that the reference may give, in
+    whatever order the rows lie."""
+    seen = None
+    for setup in (trial.setup, trial.twin):
+        seen = observe_statement(engine, setup, question, answer)
+        if not seen.ok or not all(_differ(question, result, seen) for result in trial.results):
+            return None
+    return seen
+
+
+def build_setup(question: EquivalenceQuestion, schema: Schema, rows: Database) -> tuple[str, ...]:
+    rows = fill_empty_texts(schema, rows) if question.empty_is_null else rows
+    tables = question.build_tables()
+    if rows.profile == TIED:
+        tables = tuple(text for text in map(_drop_indexes, tables) if text)
+    return (*tables, *render_inserts(schema, rows, question.engine))
+
+
+def _drop_indexes(ddl: str) -> str:
+    """DDL without the indexes that keep nothing unique."""
+    if isinstance(ddl, SessionScript):
+        return ddl
+    return "" if _INDEX.fullmatch(ddl) else _INLINE_INDEX.sub("", ddl)
+
+
+_INDEX = re.compile(r"\s*CREATE\s+INDEX\b[^;]*;?\s*", re.I)
+_INLINE_INDEX = re.compile(r",\s*(?:KEY|INDEX)\s+[\w`]+\s*\([\w\s,`]*\)", re.I)
+
+
+def build_twin_setup(
+    question: EquivalenceQuestion, schema: Schema, rows: Database
+) -> tuple[str, ...]:
+    """The same rows, lying in another order even where the engine would keep them by their key."""
+    permuted = permute_rows(rows)
+    if question.engine == "duckdb":  # it looks for a row referred to before it has those after it
+        permuted = order_own_references(schema, permuted)
+    setup = build_setup(question, schema, permuted)
+    if question.state_of or question.calls:
+        return setup
+    if question.engine == "sqlite":
+        return tuple(_ROWID.sub("INT PRIMARY KEY", text) for text in setup)
+    if question.engine == "mysql":
+        return tuple(map(use_aria_engine, setup))
+    return setup
+
+
+#: What makes SQLite keep rows by key; with INT it is a key like any other.
+_ROWID = re.compile(r"\bINTEGER(\s+NOT\s+NULL)?\s+PRIMARY\s+KEY(\s+AUTOINCREMENT)?", re.I)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
 
+from evalcore.sqlkit.generate.clocks import move_time
 from evalcore.sqlkit.generate.conditions import compile_checks
 from evalcore.sqlkit.generate.database import Database, Row
 from evalcore.sqlkit.generate.hints import Hints
@@ -27,7 +28,8 @@ from evalcore.sqlkit.schema import Column, Schema, Table, plain_name
 
 _MAX_TABLES = 4  # that have clusters
 _NUMBERS = ("integer", "decimal", "float")
-_MAX_CONSTANT = 10**6
+_MAX_CONSTANT, _MAX_DAYS = 10**6, 400
+_HOURS = (0, 2, -2)  # beside whole days between two times
 Triple = tuple[Any, Any, Any]
 
 
@@ -41,7 +43,7 @@ def generate_clusters(schema: Schema, hints: Hints, usage: Usage, seed: int) -> 
     if not tables:
         return None
     tables = [table for table in tables if not _has_partners(schema, table, hints)] or tables
-    makers = (_keep_equal, _sum_above_constant, _sum_below_zero, _keep_equal)
+    makers = (_keep_equal, _sum_above_constant, _sum_below_zero, *4 * (_keep_equal,))
     count = len(makers) * len(tables)
     base = fill_islands(schema, hints, "clusters", seed, count)
     filled = {name: list(rows) for name, rows in base.tables.items()}
@@ -53,8 +55,9 @@ def generate_clusters(schema: Schema, hints: Hints, usage: Usage, seed: int) -> 
         if number < len(rows):
             turn = number // len(tables)
             triples = _list_triples(schema, table, rows[number], hints, makers[turn])
-            if turn % 2:
-                triples |= _list_earlier(schema, table, rows[number], hints)
+            if turn % 2 or turn > 3:
+                hours = _HOURS[turn - 4] if turn > 3 else None
+                triples |= _list_earlier(schema, table, rows[number], hints, hours)
             rows[number] = _replace(rows[number], {n: triple[0] for n, triple in triples.items()})
             shown = _list_shown(schema, table, hints)
             numbers = add_members(table, rows, number, triples, shown, schema.dialect)
@@ -140,9 +143,11 @@ def _list_shown(schema: Schema, table: Table, hints: Hints) -> list[int]:
     ]
 
 
-def _list_earlier(schema: Schema, table: Table, row: Row, hints: Hints) -> dict[int, Triple]:
+def _list_earlier(
+    schema: Schema, table: Table, row: Row, hints: Hints, hours: int | None
+) -> dict[int, Triple]:
     """Times of which the third is the earliest, so that the group of two is not the first; all
-    within the conditions."""
+    within the conditions, or the third as much earlier as statements ask for, and some `hours`."""
     names = [column.name.lower() for column in table.columns]
     checks = compile_checks(table.checks, schema.dialect)
     keyed = {name.lower() for key in table.keys for name in key.columns} | hints.equated.keys()
@@ -151,11 +156,24 @@ def _list_earlier(schema: Schema, table: Table, row: Row, hints: Hints) -> dict[
         if column.kind not in ("date", "timestamp") or names[n] in keyed or column.computed:
             continue
         times = sorted(map(str, build_cell_pool(column, hints).best))
+        if hours is not None:
+            noon, kind = f"{str(row[n])[:10]} 12:00:00", column.kind
+            days = [
+                24 * d + hours * (1 if kind == "timestamp" else 12)
+                for d in _list_lengths(column, hints)
+            ]
+            times = [t for back in (*days[:1], 0) if (t := move_time(noon, -back, kind))]
         if len(times) > 1 and not is_bound(schema, table, column):
             rows = [dict(zip(names, _replace(row, {n: v}), strict=True)) for v in times]
             if all(check(each) for each in rows for check in checks):
                 triples[n] = (times[-1], times[-1], times[0])
     return triples
+
+
+def _list_lengths(column: Column, hints: Hints) -> list[int]:
+    """The days that statements add to times, or hold a difference of these against."""
+    values = [constant.value for constant in hints.constants.get(column.name.lower(), ())]
+    return [*hints.lengths, *(n for n in values if isinstance(n, int) and 0 < n < _MAX_DAYS)]
 
 
 def _keep_equal(value: Any, constants: Sequence[int]) -> Triple:
@@ -232,7 +250,7 @@ def _lead_bounds(
             continue
         triple = [Decimal(str(value)) for value in triples[measured]]
         total = sum(triple, Decimal(0))
-        sums = (total, total, max(triple), total / 3)
+        sums = (total, total, max(triple), *4 * (total / 3,))
         for other in schema.tables:
             index = _find_number(other, bound)
             rows = filled[other.name]

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import operator
 import re
-from calendar import monthrange
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from datetime import date, timedelta
-from itertools import product
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import sqlglot
 from sqlglot import exp
 
 from evalcore.records import Record
+from evalcore.sqlkit.generate.clocks import iter_moved_days
 from evalcore.sqlkit.generate.regex_samples import sample_matches
 
 # The value at which a comparison turns, where arithmetic stands between column and constant.
@@ -133,6 +130,7 @@ _NEGATED: dict[Operator, Operator] = {
     "not null": "not null",
     "about": "about",
 }
+_TURNED: dict[Operator, Operator] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 ColumnConstant = tuple[tuple[str, ...], Constant]
 
 
@@ -208,7 +206,8 @@ def _iter_node_constants(node: exp.Expr) -> Iterator[ColumnConstant]:
         forward, backward = COMPARISONS[type(node)]
         yield from _pair_constants(node.this, node.expression, forward)
         yield from _pair_constants(node.expression, node.this, backward)
-        yield from _iter_shifted_dates(node)
+        yield from _iter_moved_constants(node.this, node.expression, forward)
+        yield from _iter_moved_constants(node.expression, node.this, backward)
     elif isinstance(node, exp.Like | exp.ILike):
         yield from _pair_constants(node.this, node.expression, "like")
     elif isinstance(node, exp.Glob):
@@ -218,7 +217,8 @@ def _iter_node_constants(node: exp.Expr) -> Iterator[ColumnConstant]:
     elif isinstance(node, exp.Between):
         yield from _pair_constants(node.this, node.args["low"], ">=")
         yield from _pair_constants(node.this, node.args["high"], "<=")
-        yield from _iter_shifted_dates(node)
+        yield from _iter_moved_constants(node.this, node.args["low"], ">=")
+        yield from _iter_moved_constants(node.this, node.args["high"], "<=")
     elif isinstance(node, exp.In):
         for item in node.expressions:
             yield from _pair_constants(node.this, item, "=")
@@ -234,10 +234,31 @@ def _iter_node_constants(node: exp.Expr) -> Iterator[ColumnConstant]:
     elif isinstance(node, exp.Bracket):  # the key of a map
         for part in node.expressions:
             yield from _pair_constants(node.this, part, "=")
+    elif isinstance(node, exp.Insert) and isinstance(node.expression, exp.Values):
+        yield from _iter_upserted_constants(node)
     elif _takes_pattern(node):
         yield from _iter_regex_constants(node)
     else:
         yield from _iter_alternatives(node)
+
+
+def _iter_moved_constants(
+    side: exp.Expr, other: exp.Expr, operator: Operator
+) -> Iterator[ColumnConstant]:
+    """The days at which a comparison with a side that holds columns turns."""
+    columns = list_column_names(side)
+    for day, is_bound, is_turned in iter_moved_days(side, other) if columns else ():
+        compared = _TURNED.get(operator, operator) if is_turned else operator
+        yield columns, Constant(compared if is_bound else "about", day)
+
+
+def _iter_upserted_constants(node: exp.Insert) -> Iterator[ColumnConstant]:
+    """What an INSERT writes that says what becomes of rows that are there already."""
+    if any(map(node.args.get, ("conflict", "alternative", "ignore"))):
+        columns = node.this.expressions if isinstance(node.this, exp.Schema) else ()
+        for values in node.expression.expressions[:3]:
+            for column, value in zip(columns, values.iter_expressions(), strict=False):
+                yield from _pair_constants(exp.column(column.name), value, "=")
 
 
 def _takes_pattern(node: exp.Expr) -> bool:
@@ -316,90 +337,6 @@ def _parse_numeric_literal(text: str) -> int | float | str:
             return text
 
 
-# Days and moments for statements that ask what day it is: of late, and as long ago as they say.
-# "ordered within the last 3 years" -> days just inside three years, just outside, far outside
-
-_CLOCKS = (exp.CurrentDate, exp.CurrentTimestamp, exp.CurrentDatetime, exp.CurrentTime)
-_CLOCK_NAMES = frozenset(("now", "curdate", "getdate", "sysdate", "localtimestamp", "today"))
-_DAYS = {"day": 1.0, "week": 7.0, "month": 30.44, "quarter": 91.3, "year": 365.25}
-_LENGTH = re.compile(r"([+-]?\d{1,4})\s*(day|week|month|quarter|year)s?", re.IGNORECASE)
-_UNIT = re.compile(r"(day|week|month|quarter|year)s?", re.IGNORECASE)
-_LATELY = (0, 1, 6, 8, 29, 32, 89, 93, 178, 184, 364, 400, -2)
-_LONGEST = 60 * 365
-
-
-def is_time_dependent(tree: exp.Expr) -> bool:
-    """Whether a statement reads the current time."""
-    if tree.find(*_CLOCKS):
-        return True
-    named = any(node.name.lower() in _CLOCK_NAMES for node in tree.find_all(exp.Anonymous))
-    return named or any(text.name.lower() == "now" for text in tree.find_all(exp.Literal))
-
-
-def list_interval_days(trees: Iterable[exp.Expr]) -> tuple[int, ...]:
-    """The lengths of time, in whole days, that statements add to dates or take from them."""
-    candidates = (
-        days for tree in trees for node in tree.walk() for days in _parse_interval_days(node)
-    )
-    return tuple(dict.fromkeys(days for days in candidates if 0 < days <= _LONGEST))
-
-
-def days_around(today: date, intervals: Sequence[int]) -> tuple[list[date], list[date]]:
-    """Days of late, then days about so many days from today: inside of that, and outside."""
-    inside = [today - timedelta(days=days) for days in _LATELY]
-    outside = []
-    for days in intervals:
-        inside += [today - timedelta(days=gone) for gone in (days - 2, days // 2)]
-        outside += [today - timedelta(days=gone) for gone in (days + 3, 2 * days + 45)]
-    return inside, outside
-
-
-def _iter_shifted_dates(node: exp.Expr) -> Iterator[ColumnConstant]:
-    """The dates of a comparison moved by the intervals in it: where `day + INTERVAL '1 month'` is
-    held against a date, `day` turns a month before it."""
-    columns = list_column_names(node)
-    spans = [span for part in node.walk() for span in _parse_calendar_spans(part)][:4]
-    days = [day for value in _list_literals(node) if (day := _parse_day(value)) is not None]
-    if columns and spans:
-        for day, (amount, unit), sign in product(days[:3], spans, (1, -1)):
-            with suppress(ValueError, OverflowError):
-                moved = _move_day(day, sign * amount, unit)
-                ends = range(4) if moved.day > 27 and unit not in ("day", "week") else range(1)
-                for more in ends:  # days that the same day of a shorter month stands for
-                    yield columns, Constant("=", (moved + timedelta(days=more)).isoformat())
-
-
-def _parse_calendar_spans(node: exp.Expr) -> list[tuple[int, str]]:
-    unit = _UNIT.fullmatch(node.text("unit"))
-    amount = node.this if isinstance(node, exp.Interval) else node.args.get("expression")
-    if unit is not None and isinstance(amount, exp.Literal) and amount.name.lstrip("-").isdigit():
-        return [(abs(int(amount.name)), unit[1].lower())]
-    if isinstance(node, exp.Literal) and node.is_string and len(node.name) < 40:
-        return [(abs(int(n)), u.lower()) for n, u in _LENGTH.findall(node.name)]
-    return []
-
-
-def _parse_day(value: Any) -> date | None:
-    try:
-        return date.fromisoformat(str(value)[:10]) if isinstance(value, str) else None
-    except ValueError:
-        return None
-
-
-def _move_day(day: date, amount: int, unit: str) -> date:
-    """The day so many units later, the last of a month where that has fewer days."""
-    months = amount * {"month": 1, "quarter": 3, "year": 12}.get(unit, 0)
-    if not months:
-        return day + timedelta(days=amount * (7 if unit == "week" else 1))
-    count = day.year * 12 + day.month - 1 + months
-    first = date(count // 12, count % 12 + 1, 1)
-    return first + timedelta(days=min(day.day, monthrange(first.year, first.month)[1]) - 1)
-
-
-def _parse_interval_days(node: exp.Expr) -> list[int]:
-    return [round(amount * _DAYS[unit]) for amount, unit in _parse_calendar_spans(node)]
-
-
 # Whether a row keeps the CHECK conditions of its table, as far as they are simple.
 
 Condition = Callable[[Mapping[str, Any]], bool]
@@ -445,56 +382,30 @@ def _compile_condition(tree: exp.Expr) -> Condition:
 
 
 def _evaluate_expression(node: exp.Expr, row: Mapping[str, Any]) -> Any:
-    """SQL's value of an expression: None is NULL or unknown."""
-    if isinstance(node, exp.Paren):
-        return _evaluate_expression(node.this, row)
-    if isinstance(node, exp.Column):
-        return row[node.name.lower()] if node.name.lower() in row else _raise_not_evaluated()
+    """SQL's value of an expression: None is NULL or unknown. Raises _NotEvaluated."""
+    if isinstance(node, exp.Column) and node.name.lower() in row:
+        return row[node.name.lower()]
     if isinstance(node, exp.Literal):
         return node.this if node.is_string else float(node.this)
-    if isinstance(node, exp.Neg):
-        return -_evaluate_expression(node.this, row)
+    if isinstance(node, exp.Null):
+        return None
+    if not isinstance(node, (*_COMBINED, *_OPERATORS)):
+        raise _NotEvaluated
+    values = [_evaluate_expression(child, row) for child in node.iter_expressions()]
     if isinstance(node, exp.And | exp.Or):
-        return _evaluate_logical(node, row)
-    if isinstance(node, exp.Not):
-        inner = _evaluate_expression(node.this, row)
-        return None if inner is None else not inner
+        decisive = isinstance(node, exp.Or)
+        return decisive if decisive in values else None if None in values else not decisive
     if isinstance(node, exp.Is):
-        return (_evaluate_expression(node.this, row) is None) == isinstance(
-            node.expression, exp.Null
-        )
-    if isinstance(node, exp.In) and node.expressions:
-        return _evaluate_in(
-            _evaluate_expression(node.this, row),
-            [_evaluate_expression(item, row) for item in node.expressions],
-        )
+        return (values[0] is None) == isinstance(node.expression, exp.Null)
+    if None in values or isinstance(node, exp.Paren):
+        return None if None in values else values[0]
+    if isinstance(node, exp.Not | exp.Neg):
+        return not values[0] if isinstance(node, exp.Not) else -values[0]
+    if isinstance(node, exp.In):
+        return values[0] in values[1:]
     if isinstance(node, exp.Between):
-        value = _evaluate_expression(node.this, row)
-        low, high = (
-            _evaluate_expression(node.args["low"], row),
-            _evaluate_expression(node.args["high"], row),
-        )
-        return None if None in (value, low, high) else low <= value <= high
-    if type(node) in _OPERATORS:
-        left, right = (
-            _evaluate_expression(node.this, row),
-            _evaluate_expression(node.expression, row),
-        )
-        return None if left is None or right is None else _OPERATORS[type(node)](left, right)
-    return _raise_not_evaluated()
+        return values[1] <= values[0] <= values[2]
+    return _OPERATORS[type(node)](*values)
 
 
-def _evaluate_logical(node: exp.And | exp.Or, row: Mapping[str, Any]) -> bool | None:
-    decisive = isinstance(node, exp.Or)
-    sides = (_evaluate_expression(node.this, row), _evaluate_expression(node.expression, row))
-    if decisive in sides:
-        return decisive
-    return None if None in sides else not decisive
-
-
-def _evaluate_in(value: Any, items: list[Any]) -> bool | None:
-    return None if value is None else value in items
-
-
-def _raise_not_evaluated() -> Any:
-    raise _NotEvaluated
+_COMBINED = (exp.Paren, exp.Neg, exp.Not, exp.And, exp.Or, exp.Is, exp.In, exp.Between)

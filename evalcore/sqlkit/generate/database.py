@@ -222,8 +222,9 @@ def _format_sql_cell(value: object, column: Column, dialect: str) -> str:
     if value is None:
         return "NULL"
     if column.kind == "boolean" or isinstance(value, bool):
-        truth = bool(value)
-        return str(int(truth)) if dialect in ("mysql", "sqlite", "tsql", "oracle") else str(truth)
+        truth = value if isinstance(value, int) else bool(value)
+        numbered = dialect in ("mysql", "sqlite", "tsql", "oracle")
+        return str(int(truth)) if numbered else str(bool(truth))
     if isinstance(value, int | float):
         return repr(value)
     if isinstance(value, Decimal):

@@ -6,6 +6,7 @@ key that comes again. Whether a server takes it then tells whether the rule is t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
@@ -16,10 +17,10 @@ from sqlglot import exp
 
 from evalcore.records import Record
 from evalcore.sqlkit.generate.database import Database, Row, render_inserts
-from evalcore.sqlkit.generate.hints import Hints, read_hints
+from evalcore.sqlkit.generate.hints import Hints, parse_trees, read_hints
 from evalcore.sqlkit.generate.islands import GOOD, fill_tables
 from evalcore.sqlkit.generate.values import build_cell_pool
-from evalcore.sqlkit.schema import Column, Schema, Table, plain_name, read_schema
+from evalcore.sqlkit.schema import Column, Key, Schema, Table, plain_name, read_schema
 
 _MAX_VALUES = 16  # of a column that a CHECK bounds
 #: The largest numbers of types, and how many there are: a CHECK may write out what a type says.
@@ -56,8 +57,22 @@ def read_altered_schema(ddl: Sequence[str], sql: str, dialect: str) -> Schema:
 def list_defined_tables(ddl: Sequence[str], sql: str, dialect: str) -> tuple[Table, ...]:
     """The tables with columns that are read of a statement, or that it alters."""
     before = read_schema(ddl, dialect)
-    after = read_schema((*ddl, sql), dialect)
-    return tuple(table for table in after.tables if before.find_table(table.name) != table)
+    after = [_add_index_keys(t, sql, dialect) for t in read_schema((*ddl, sql), dialect).tables]
+    return tuple(table for table in after if before.find_table(table.name) != table)
+
+
+def _add_index_keys(table: Table, sql: str, dialect: str) -> Table:
+    """The table with the columns of which a statement makes a unique index, though it be one of
+    some rows or of expressions."""
+    keys = [*table.keys]
+    for tree in parse_trees(sql, dialect):
+        index = tree.this if isinstance(tree, exp.Create) and tree.args.get("unique") else None
+        parts = index.args.get("params") if isinstance(index, exp.Index) else None
+        if index and parts and plain_name(index.args["table"].name) == plain_name(table.name):
+            text = " ".join(column.sql(dialect) for column in parts.args["columns"])
+            names = set(re.findall(r"\w+", text.lower()))
+            keys.append(Key(tuple(c.name for c in table.columns if c.name.lower() in names)))
+    return msgspec.structs.replace(table, keys=tuple(dict.fromkeys(keys)))
 
 
 def fill_parents(schema: Schema, created: Sequence[Table], seed: int) -> Database:
@@ -154,16 +169,10 @@ def _is_constant(text: str, dialect: str) -> bool:
     except sqlglot.errors.SqlglotError:
         return False
     plain = (
-        exp.Literal,
-        exp.Boolean,
-        exp.Null,
-        exp.Neg,
-        exp.Paren,
-        exp.Cast,
-        exp.DataType,
-        exp.Binary,
+        *(exp.Literal, exp.Boolean, exp.Null, exp.Neg, exp.Paren, exp.Cast, exp.DataType),
+        *(exp.DataTypeParam, exp.Binary),
     )
-    return all(isinstance(node, (*plain, exp.DataTypeParam)) for node in tree.walk())
+    return all(isinstance(node, plain) for node in tree.walk())
 
 
 def _iter_changes(
@@ -228,8 +237,30 @@ def _iter_repeats(
             rest = {*start, *keyed} - {*names}
             for other in others if shared else ():
                 own = {name: other[name] for name in rest}
-                rows = ({**{name: first[name] for name in start}, **keyed}, {**own, **shared})
-                yield tuple(_render_row(table, row, dialect) for row in rows)
+                pair = ({**{name: first[name] for name in start}, **keyed}, {**own, **shared})
+                yield tuple(_render_row(table, row, dialect) for row in pair)
+        for values in _iter_alike_cells(table, key, first) if others and not key.primary else ():
+            whole = ({**first, **values[0]}, {**others[0], **values[1]})
+            rows = tuple({n: row[n] for n in row.keys() - numbered} for row in whole)
+            yield tuple(_render_row(table, row, dialect) for row in rows)
+
+
+def _iter_alike_cells(
+    table: Table, key: Key, first: Mapping[str, Any]
+) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Cells of a key that are the same, and texts that some indexes take for the same."""
+    same = {name: first[name] for name in key.columns if name in first}
+    yield same, same
+    for column in table.columns:
+        text = same.get(column.name)
+        if column.kind == "text" and isinstance(text, str) and not column.choices:
+            long = "k" * min(24, (column.length or 25) - 1)
+            for one, other in (
+                (text, text.swapcase()),
+                (text, f"{text} "),
+                (f"{long}a", f"{long}b"),
+            ):
+                yield {**same, column.name: one}, {**same, column.name: other}
 
 
 def _render_row(table: Table, cells: Mapping[str, Any], dialect: str) -> str:

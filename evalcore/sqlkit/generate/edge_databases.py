@@ -10,13 +10,13 @@ the schema hold.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime, timedelta
 from typing import Any, Literal
 
 import msgspec
 
 from evalcore.records import Record
 from evalcore.sqlkit.generate.balances import Balance, list_balance_changes
+from evalcore.sqlkit.generate.clocks import move_time
 from evalcore.sqlkit.generate.conditions import compile_checks
 from evalcore.sqlkit.generate.database import Database, Row
 from evalcore.sqlkit.generate.edges import list_edge_cells, list_extreme_cells
@@ -64,16 +64,8 @@ class SameAs(Record, frozen=True):
         if value is None or column.kind not in _TIMES:
             return int(value) if column.kind == "integer" and value is not None else value
         if self.hours:
-            return _move_time(str(value), self.hours, column.kind)
+            return move_time(str(value), self.hours, column.kind)
         return f"{str(value)[:10]} 08:00:00" if column.kind == "timestamp" else str(value)[:10]
-
-
-def _move_time(value: str, hours: int, kind: str) -> str | None:
-    try:
-        moved = datetime.fromisoformat(value) + timedelta(hours=hours)
-    except (ValueError, OverflowError):
-        return None
-    return str(moved.date()) if kind == "date" else str(moved)
 
 
 _TIMES = ("date", "timestamp")

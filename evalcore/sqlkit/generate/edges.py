@@ -34,7 +34,7 @@ _CLOCKS = ("00:00:00", "23:59:59", "12:00:00", "12:30:01", "00:00:01")
 _FRACTIONS = ("23:59:59.5", "08:15:30.123456", "23:59:59.999999", "00:00:00.000001")
 _TEXTS: tuple[str, ...] = (
     *("", " ", "a", "A", "é", "É", "ß", "中", "中文字", "😀", "a😀b", "Élan vital", " b", "b "),
-    *("a b", "x_y", "50%", "O'N", "10", "9", "02", "2.50", "-1", "zzz", "ZZ", "~"),
+    *("\tb\n", "a b", "x_y", "50%", "O'N", "10", "9", "02", "2.50", "-1", "zzz", "ZZ", "~"),
 )
 _MAX_DIGITS = 20  # of a number written as a text
 _LETTERS = "Abcdefghijklmnopqrstuvwxyz0123456789"
@@ -76,7 +76,7 @@ def list_edge_cells(column: Column, hints: Hints, usage: Usage, dialect: str) ->
         "date": lambda: _iter_day_cells(constants),
         "timestamp": lambda: _iter_moments(constants, _list_clocks(column)),
         "time": lambda: _iter_clock_cells(constants, column),
-        "boolean": lambda: (True, False),
+        "boolean": lambda: (True, False, *_list_other_truths(column, dialect)),
         "bytes": lambda: ("", "00", "ff", "c3a9", "61"),
         "uuid": lambda: (str(UUID(int=0)), str(UUID(int=2**128 - 1))),
     }
@@ -106,6 +106,11 @@ def list_extreme_cells(column: Column, dialect: str, sign: int) -> Sequence[Cell
     if column.kind == "float":
         return (sign * 1e9,)
     return ()
+
+
+def _list_other_truths(column: Column, dialect: str) -> Sequence[int]:
+    """The numbers that are true and not 1, where a flag is a number that can be any."""
+    return (2, -1) if dialect in ("mysql", "sqlite") and "BIT" not in column.declared else ()
 
 
 def _list_integer_bounds(column: Column, dialect: str) -> tuple[int, int]:
@@ -179,7 +184,8 @@ def _iter_texts(
             yield from (str(value), f"0{value}", f"{value}0", f"{value}.0", f" {value}")
             yield f"1{'0' * len(str(value))}"  # larger as a number and perhaps smaller as a text
     for literal in usage.literals.get(name, ()):
-        yield from (literal, f"x{literal}y", literal.swapcase(), f"{literal}{literal}")
+        yield from (literal, f"x{literal}y", literal.swapcase(), f"{literal}x{literal}")
+        yield f"a{literal}b{literal}c{literal}{literal}d"
     yield from _TEXTS
     yield _make_text(min(column.length or 40, 40))
 

@@ -16,7 +16,7 @@ import sqlglot
 from sqlglot import exp
 
 from evalcore.records import Record
-from evalcore.sqlkit.generate import conditions
+from evalcore.sqlkit.generate.clocks import is_time_dependent, list_interval_days
 from evalcore.sqlkit.generate.conditions import (
     COMPARISONS,
     ColumnConstant,
@@ -103,15 +103,8 @@ def _read_trees(trees: tuple[exp.Expr, ...]) -> _Reading:
         joined=tuple(pair for tree in trees for pair in _iter_joined_columns(tree, _COMPARING)),
         equated=tuple(pair for tree in trees for pair in _iter_joined_columns(tree, _EQUATING)),
         counts=tuple(count for tree in trees for count in _iter_row_counts(tree)),
-        lengths=conditions.list_interval_days(trees),
-        ranks=frozenset(
-            alias.alias.lower()
-            for tree in trees
-            for alias in tree.find_all(exp.Alias)
-            if isinstance(
-                alias.this.this if isinstance(alias.this, exp.Window) else alias.this, _NUMBERING
-            )
-        ),
+        lengths=list_interval_days(trees),
+        ranks=frozenset(name for tree in trees for name in _iter_rank_aliases(tree)),
         keys=frozenset(
             name
             for tree in trees
@@ -120,7 +113,7 @@ def _read_trees(trees: tuple[exp.Expr, ...]) -> _Reading:
         ),
         grouped=tuple(name for tree in trees for name in _iter_grouped_columns(tree)),
         sorted=tuple(name for tree in trees for name in _iter_sorted_columns(tree)),
-        clock=any(map(conditions.is_time_dependent, trees)),
+        clock=any(map(is_time_dependent, trees)),
         ranked=any(map(_has_ranking, trees)),
         negated=frozenset(name for tree in trees for name in _iter_negated_tables(tree)),
         measured=tuple(pair for tree in trees for pair in _iter_measured_columns(tree)),
@@ -141,10 +134,12 @@ def read_hints(statements: Iterable[tuple[str, str]]) -> Hints:
         for name in names:
             for column in (name,) if name in ranks else _resolve_alias(name, aliases):
                 constants_by_column[column][constant] = None
+
+    def resolve_each(parts: Iterable[Iterable[str]]) -> Iterator[str]:
+        return (c for names in parts for name in names for c in _resolve_alias(name, aliases))
+
     return Hints(
-        constants={
-            name: tuple(column_constants) for name, column_constants in constants_by_column.items()
-        },
+        constants={name: tuple(each) for name, each in constants_by_column.items()},
         kindred=_build_join_classes((p for reading in readings for p in reading.joined), aliases),
         equated=_build_join_classes((p for reading in readings for p in reading.equated), aliases),
         counts=tuple(dict.fromkeys(n for reading in readings for n in reading.counts)),
@@ -153,12 +148,7 @@ def read_hints(statements: Iterable[tuple[str, str]]) -> Hints:
         ranked=any(reading.ranked for reading in readings),
         negated=frozenset[str]().union(*(reading.negated for reading in readings)),
         alternatives=frozenset[tuple[str, str]]().union(*(r.alternatives for r in readings)),
-        replaced=frozenset(
-            column
-            for reading in readings
-            for name in reading.replaced
-            for column in _resolve_alias(name, aliases)
-        ),
+        replaced=frozenset(resolve_each(reading.replaced for reading in readings)),
         written={
             column: text
             for reading in reversed(readings)
@@ -174,20 +164,11 @@ def read_hints(statements: Iterable[tuple[str, str]]) -> Hints:
                 if column != bound
             )
         ),
-        grouped=frozenset(
-            column
-            for reading in readings
-            for name in reading.grouped
-            for column in _resolve_alias(name, aliases)
-        ),
+        grouped=frozenset(resolve_each(reading.grouped for reading in readings)),
         sorted=tuple(
-            dict.fromkeys(
-                column
-                for reading in readings
-                for name in reading.sorted
-                for column in _resolve_alias(name, aliases)
-                if column not in grouped
-            )
+            column
+            for column in dict.fromkeys(resolve_each(reading.sorted for reading in readings))
+            if column not in grouped
         ),
     )
 
@@ -298,18 +279,20 @@ def _iter_row_counts(tree: exp.Expr) -> Iterator[int]:
         inner = limit.args.get("expression") or limit.args.get("count")
         if inner is not None:
             yield from _iter_integers(inner)
-    counting = {
-        alias.alias.lower()
-        for alias in tree.find_all(exp.Alias)
-        if isinstance(alias.this, exp.Count | exp.Window)
-    }
-    for node in tree.find_all(*COMPARISONS):
-        named = counting.intersection(
-            (*list_column_names(node.this), *list_column_names(node.expression))
-        )
-        if not named and node.find(exp.Count, exp.RowNumber, exp.Rank, exp.DenseRank) is None:
-            continue
-        yield from (v for side in (node.this, node.expression) for v in _iter_integers(side))
+    counting = set(_iter_rank_aliases(tree))
+    for node in tree.find_all(*COMPARISONS, exp.Between):
+        sides = list(node.iter_expressions())
+        named = counting.intersection(name for side in sides for name in list_column_names(side))
+        if named or node.find(exp.Count, exp.RowNumber, exp.Rank, exp.DenseRank) is not None:
+            yield from (v for side in sides for v in _iter_integers(side))
+
+
+def _iter_rank_aliases(tree: exp.Expr) -> Iterator[str]:
+    """The aliases, folded, of counts and of numbers that rows are given."""
+    for alias in tree.find_all(exp.Alias):
+        counted = alias.this.this if isinstance(alias.this, exp.Window) else alias.this
+        if isinstance(counted, _NUMBERING):
+            yield alias.alias.lower()
 
 
 def _iter_integers(node: exp.Expr) -> Iterator[int]:
@@ -348,14 +331,12 @@ def _iter_alternatives(tree: exp.Expr) -> Iterator[tuple[str, str]]:
             sides = [{c.name.lower() for c in part.find_all(exp.Column)} for part in node.flatten()]
         else:
             wheres = [list(side.find_all(exp.Where)) for side in (node.this, node.expression)]
-            sides = [{name for where in side for name in _list_where(where)} for side in wheres]
+            sides = [
+                {c.name.lower() for w in side for c in w.find_all(exp.Column)} for side in wheres
+            ]
         for one, other in combinations(dict.fromkeys(map(frozenset, sides)), 2):
             for left, right in product(one - other, other - one):
                 yield from ((left, right), (right, left))
-
-
-def _list_where(where: exp.Expr) -> set[str]:
-    return {column.name.lower() for column in where.find_all(exp.Column)}
 
 
 def _iter_replaced_columns(tree: exp.Expr) -> Iterator[str]:

@@ -9,12 +9,11 @@ keys.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
-from typing import Any
 
 from sqlglot import exp
 
 from evalcore.sqlkit.generate.balances import Balance, list_balance_changes
+from evalcore.sqlkit.generate.clocks import move_time
 from evalcore.sqlkit.generate.clusters import Triple, add_members, list_copied_keys
 from evalcore.sqlkit.generate.conditions import compile_checks
 from evalcore.sqlkit.generate.database import Database, Row
@@ -62,18 +61,10 @@ def _list_earlier(schema: Schema, table: Table, row: Row) -> dict[int, Triple]:
     for n, column in enumerate(table.columns):
         if column.kind not in _TIMES or column.computed or names[n] in keyed or row[n] is None:
             continue
-        values = [_move_days(row[n], days, column.kind) for days in (0, -1, -2)]
+        values = [move_time(row[n], hours, column.kind) for hours in (0, -24, -48)]
         rows = [dict(zip(names, (*row[:n], value, *row[n + 1 :]), strict=True)) for value in values]
         fits = all(map(build_fit_check(column), values)) and None not in values
         is_valid = fits and all(check(each) for each in rows for check in checks)
         if is_valid and not is_bound(schema, table, column):
             triples[n] = (row[n], values[1], values[2])
     return triples
-
-
-def _move_days(value: Any, days: int, kind: str) -> str | None:
-    try:
-        moved = datetime.fromisoformat(str(value)) + timedelta(days=days)
-    except (ValueError, OverflowError):
-        return None
-    return str(moved.date()) if kind == "date" else str(moved)

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from evalcore.records import Record
-from evalcore.sqlkit.generate import conditions
+from evalcore.sqlkit.generate.clocks import days_around
 from evalcore.sqlkit.generate.conditions import Constant
 from evalcore.sqlkit.generate.hints import Hints
 from evalcore.sqlkit.literal_types import mine_literals
@@ -159,7 +159,7 @@ def build_cell_pool(column: Column, hints: Hints) -> Pool:
         near += filter(fits, bad)
     plain = tuple(filter(fits, _PLAIN[column.kind])) or _list_fallback_cells(column)
     if hints.clock and column.kind in ("date", "timestamp"):
-        inside, outside = conditions.days_around(date.today(), hints.lengths)
+        inside, outside = days_around(date.today(), hints.lengths)
         hits += _format_moments(inside, column.kind)
         near += _format_moments(outside, column.kind)
     return Pool(
@@ -298,14 +298,8 @@ def _list_day_neighbours(centre: str) -> tuple[Sequence[Cell], Sequence[Cell]]:
 
 def _list_moment_neighbours(centre: str) -> tuple[Sequence[Cell], Sequence[Cell]]:
     moment = datetime.fromisoformat(centre)
-    steps = (
-        timedelta(seconds=-1),
-        timedelta(days=-20),
-        timedelta(seconds=1),
-        timedelta(hours=15),
-        timedelta(days=20),
-    )
-    moved = [str(moment + step) for step in steps]
+    day = 86_400
+    moved = [str(moment + timedelta(seconds=n)) for n in (-1, -20 * day, 1, 15 * 3600, 20 * day)]
     return moved[:2], moved[2:]
 
 
@@ -334,11 +328,7 @@ _NEIGHBOURS: dict[str, Callable[[Any], tuple[Sequence[Cell], Sequence[Cell]]]] =
     "text": _list_text_neighbours,
     "date": _list_day_neighbours,
     "timestamp": _list_moment_neighbours,
-    "time": _list_boolean_neighbours,
-    "boolean": _list_boolean_neighbours,
-    "bytes": _list_boolean_neighbours,
-    "json": _list_boolean_neighbours,
-    "uuid": _list_boolean_neighbours,
+    **dict.fromkeys(("time", "boolean", "bytes", "json", "uuid"), _list_boolean_neighbours),
 }
 _DATE = re.compile(r"\d{4}-\d\d?(?:-\d\d?)?")
 
