@@ -33,6 +33,7 @@ from evalcore.benchmarks.sql_markup import (
 )
 from evalcore.benchmarks.sql_roles import (
     ASIDE,
+    asks_back,
     detect_candidate_role,
     find_advised_place,
     find_next_question,
@@ -59,9 +60,9 @@ from evalcore.sqlkit.dialects import parse_server
 #: Words that also begin English sentences count in prose only where SQL must follow them.
 _START = re.compile(
     r"""(?: ^[ \t>*"'`]*(?:/\*[^\n]{0,300}?\*/[ \t]*)?
-      | (?: [:：→⇒➜≡] | [=-]+> | ===? | \b(?:is|be|use|try)[ \t] | [为是成] )[ \t*"'`]*
+      | (?: [:：→⇒➜≡] | [=-]+> | ===? | ^\w{1,20}= | \b(?:is|be|use|try)[ \t] | [为是成] )[ \t*"'`]*
       | ^[ \t]*(?:[-*+•]|\d{1,2}[.)、])[ \t]+[*"'`]*
-      | (?P<weak>[ \t][*_]{0,3}(?=(?-i:[A-Z]{4}))|[.!?。！，】])[ \t]* )
+      | (?P<weak>(?:[ \t]|(?-i:(?<=[a-z])[ ]\())[*_]{0,3}(?=(?-i:[A-Z]{4}))|[.!?。！，】])[ \t]* )
       (?P<sql>\(*(?:
         SELECT\b(?!\s+(?:the|statements?|quer(?:y|ies)|only)\b)
       | WITH\s+(?:RECURSIVE\s+)?[\w"`\[\]]+\s*(?:\([^)]{0,2000}\)\s*)?AS\b
@@ -125,7 +126,10 @@ def extract_sql(text: str, dialect: str = "", original: str = "") -> SqlAnswer:
         return SqlAnswer(kind="none")
     if not question.parser.accepts(sql) and _ADVICE.fullmatch(sql):
         return SqlAnswer(kind="none")
-    if not sql or (question.is_quoted(sql) and (is_refusal(rest) or is_instruction(rest, sql))):
+    if not sql or (
+        question.is_quoted(sql)
+        and (is_refusal(rest) or is_instruction(rest, sql) or asks_back(rest, sql))
+    ):
         return SqlAnswer(kind="none")
     is_strict = rest == whole and whole.startswith(sql) and _TERMINATOR.fullmatch(whole, len(sql))
     return SqlAnswer(kind="strict" if is_strict else "lenient", sql=sql)
@@ -152,13 +156,9 @@ def _drop_quoted_script(text: str, question: Question) -> str:
 def _find_sql_candidates(text: str, question: Question) -> list[Candidate]:
     """Whatever stands as code in a text, in the order of the text; prose is read only where no code
     answers, and nothing after an answer where a model goes on with the next question."""
-    if (spoken := drop_tool_turns(text)) != text:  # what a model did before it answered
-        candidates = _find_sql_candidates(spoken, question)
-        if any(map(question.is_answered_by, candidates)):
-            return candidates
-    following = find_next_question(text)
-    if following > 0:
-        candidates = _find_sql_candidates(text[:following], question)
+    # without what a model did before it answered, and without what it goes on with
+    for part in (drop_tool_turns(text), text[: find_next_question(text)]):
+        candidates = _find_sql_candidates(part, question) if len(part) < len(text) else []
         if any(map(question.is_answered_by, candidates)):
             return candidates
     is_sql = starts_like_sql(text)
@@ -270,7 +270,9 @@ def _find_bare_sql(text: str, question: Question) -> Iterator[Candidate]:
         if start["weak"] is None:
             before = question.drop_comments(text[max(0, end, at - 300) : at])
             dialect = _detect_dialect(Block("", before))
-            yield Candidate(sql.strip(), detect_candidate_role(before), 1, dialect)
+            is_kept = not is_withdrawn(text[at + len(sql) :][:160].lstrip("; \n`*\"'"))
+            role = detect_candidate_role(before) if is_kept else "rejected"
+            yield Candidate(sql.strip(), role, 1, dialect)
         elif _WHOLE.search(sql) and parser.accepts(sql):
             role = detect_candidate_role(text[max(0, end, at - 300) : at])
             yield Candidate(sql.strip(), role, form=0)

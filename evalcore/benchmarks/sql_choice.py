@@ -34,8 +34,7 @@ _SINGLE = ("SELECT", "INSERT", "UPDATE", "DELETE", "MERGE")
 #: Statements that change data, one of which may stand for another.
 _CHANGES = ("INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE")
 _DEFINED = re.compile(
-    r"\A(?:\s|--[^\n]*\n)*CREATE\b[^(;]*?\b(TABLE|VIEW|INDEX|SEQUENCE|TYPE|DOMAIN|SCHEMA|FUNCTION"
-    r"|PROCEDURE|TRIGGER|PACKAGE)\s+(?:BODY\s+)?(?:IF\s+(?:NOT\s+)?EXISTS\s+)?([^\s(;]+)",
+    r"\A(?:\s|--[^\n]*\n)*CREATE\b[^(;]*?\b(TABLE|VIEW|INDEX|SEQUENCE|TYPE|DOMAIN|SCHEMA|FUNCTION|PROCEDURE|TRIGGER|PACKAGE)\s+(?:BODY\s+)?(?:IF\s+(?:NOT\s+)?EXISTS\s+)?([^\s(;]+)",
     re.I,
 )
 _DEFINITION = re.compile(
@@ -47,8 +46,7 @@ _SCRIPT_GOES_ON = re.compile(
 )
 #: Names under which a server tells of plans, objects and its own work.
 _CATALOG = re.compile(
-    r"\b(?:DBMS_XPLAN|PLAN_TABLE|INFORMATION_SCHEMA|PERFORMANCE_SCHEMA|PG_(?:STAT\w*|CATALOG|INDEXES)"
-    r"|SQLITE_(?:MASTER|SCHEMA)|(?:USER|ALL|DBA)_INDEXES|SYS\.(?:DM_\w+|INDEXES))\b|\bV\$SQL",
+    r"\b(?:DBMS_XPLAN|PLAN_TABLE|INFORMATION_SCHEMA|PERFORMANCE_SCHEMA|PG_(?:STAT\w*|CATALOG|INDEXES)|SQLITE_(?:MASTER|SCHEMA)|(?:USER|ALL|DBA)_INDEXES|SYS\.(?:DM_\w+|INDEXES))\b|\bV\$SQL",
     re.I,
 )
 _INDEX = re.compile(r"(?<!PRIMARY )(?<!FOREIGN )\bKEY\b|\b(?:INDEX|UNIQUE)\b", re.I)
@@ -59,8 +57,7 @@ _ELLIPSIS = re.compile(
 #: A query that stores what it selects, which other products say as CREATE TABLE.
 _CREATES_TABLE = re.compile(r"\s*SELECT\b[^;']{1,4000}?\bINTO\s+[#\w.\[\]]+\s+FROM\b", re.I)
 _CHANGED_TABLE = re.compile(
-    r"(?:\s|--[^\n]*\n|/\*[^*]*\*/)*"
-    r"(?P<kind>UPDATE|INSERT(?=\s+INTO)|DELETE(?=\s+FROM))\s+(?:INTO\s+|FROM\s+)?(?P<table>[^\s(;]+)",
+    r"(?:\s|--[^\n]*\n|/\*[^*]*\*/)*(?P<kind>UPDATE|INSERT(?=\s+INTO)|DELETE(?=\s+FROM))\s+(?:INTO\s+|FROM\s+)?(?P<table>[^\s(;]+)",
     re.I,
 )
 _SET_OPERATOR = re.compile(r"\s*\)*\s*(?:union|except|intersect|minus)\b")
@@ -223,7 +220,6 @@ def choose_candidate(candidates: Sequence[Candidate], question: Question) -> str
         ),
         lambda candidate: asked not in _CHANGES or question.is_change(candidate),
         lambda candidate: asked is None or question.classify(candidate.sql) == asked,
-        lambda candidate: asked not in _CHANGES or question.classify(candidate.sql) in _CHANGES,
     )
     if question.advised is not None and question.advised < len(of_kind):
         return of_kind[question.advised].sql
@@ -351,6 +347,8 @@ def _select_definitions(candidates: Sequence[Candidate], question: Question) -> 
         if question.is_quoted(candidate.sql) or not _DEFINITION.match(candidate.sql):
             continue
         if candidate.dialect not in ("", question.dialect):
+            continue
+        if candidate.sql.upper().startswith("GRANT") and "GRANT" not in question.original.upper():
             continue
         key = _identify_definition(candidate)
         by_object.pop(key, None)

@@ -16,11 +16,16 @@ from evalcore.benchmarks.sql_text import starts_like_sql
 # Strings of program code.
 
 _STRING = re.compile(
-    r"r#\"(?P<raw>.*?)\"#|\"(?P<lines>\s*(?:SELECT|WITH|INSERT|UPDATE|DELETE|MERGE|CREATE)\s(?:[^\"\\]|\\.)*+)\"(?=\s*[);,])"
-    r"|\"{3}(?P<triple>.*?)\"{3}|'{3}(?P<single>.*?)'{3}|\"(?P<double>(?:[^\"\\\n]|\\.)*+)\""
+    r"r#\"(?P<raw>.*?)\"#|\"(?P<lines>\s*(?:SELECT|WITH|INSERT|UPDATE|DELETE|MERGE|CREATE)\s(?:[^\"\\]|\\.)*+)\"(?=\s*[);,])|\"{3}(?P<triple>.*?)\"{3}|'{3}(?P<single>.*?)'{3}|\"(?P<double>(?:[^\"\\\n]|\\.)*+)\""
     r"|'(?P<plain>(?:[^'\\\n]|\\.)*+)'|`(?P<template>[^`]*)`"
     r"|<<[<~-]?[ \t]*['\"]?(?P<tag>[A-Z]\w{1,20})['\"]?\n(?P<heredoc>.{1,4000}?)\n[ \t]*(?P=tag)\b",
     re.S,
+)
+
+
+#: What joins two strings: operators, `.append(`, and `+=` in a statement of its own.
+_GLUE = re.compile(
+    r"[\s+.&|\\()]*|\s*(?:\);?\s*\w{0,30})?\.append\(\s*|\s*;?\s*\$?\w{1,30}\s*[+.]=\s*"
 )
 
 
@@ -32,7 +37,7 @@ def find_host_strings(code: str) -> Iterator[Block]:
         body = string.group(string.lastgroup or 0)
         if string.lastgroup in ("double", "plain"):
             body = re.sub(r"\\n", "\n", body).replace("\\'", "'").replace('\\"', '"')
-        glued = re.fullmatch(r"[\s+.&|\\()]*|\s*\.append\(\s*", code[end : string.start()])
+        glued = _GLUE.fullmatch(code, end, string.start())
         if joined and glued:
             joined += body
         else:

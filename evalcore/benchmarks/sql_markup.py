@@ -31,17 +31,14 @@ _THOUGHT = (
     r"|chain_of_thought|antthinking)"
 )
 _THINKING = re.compile(
-    rf"(?:<(?P<tag>/?(?:\w{{1,12}}:)?{_THOUGHT})(?:\s[^<>\n]{{0,200}})?>"
-    rf"|\[(?P<bracket>/?{_THOUGHT})\]|◁(?P<triangle>/?think)▷"
-    r"|<\|(?P<token>(?:begin|end)_of_thought)\|>)",
+    rf"(?:<(?P<tag>/?(?:\w{{1,12}}:)?{_THOUGHT})(?:\s[^<>\n]{{0,200}})?>|\[(?P<bracket>/?{_THOUGHT})\]|◁(?P<triangle>/?think)▷"
+    r"|<\|(?P<token>(?:begin|end)_of_thought)\|>|<\|channel>(?P<opens>thought)\b|(?P<closes><channel)\|>)",
     re.I,
 )
 _CHANNEL = re.compile(r"<\|channel\|>\s*(\w{1,20})[^<\n]{0,60}<\|message\|>", re.I)
 #: A prompt in a model's chat template, repeated up to where the model's own turn begins.
 _REPEATED_PROMPT = re.compile(
-    r"\A\s*(?:<\|?(?:im_start|start_header_id|start_of_turn)\|?>\s*(?:system|user)\b|<[|｜](?:system|user)[|｜]>)"
-    r".*?(?:<\|?(?:im_start|start_header_id|start_of_turn)\|?>\s*(?:assistant|model)\b(?:<\|end_header_id\|>)?"
-    r"|<[|｜]assistant[|｜]>)",
+    r"\A\s*(?:<\|?(?:im_start|start_header_id|start_of_turn)\|?>\s*(?:system|user)\b|<[|｜](?:system|user)[|｜]>).*?(?:<\|?(?:im_start|start_header_id|start_of_turn)\|?>\s*(?:assistant|model)\b(?:<\|end_header_id\|>)?|<[|｜]assistant[|｜]>)",
     re.I | re.S,
 )
 #: Where a model goes on with a turn of the user that it makes up.
@@ -66,9 +63,10 @@ def strip_thinking(text: str) -> str:
     done = list(_DONE_THINKING.finditer(text))
     text = text[done[-1].end() :] if done else text
     visible: list[str] = []
-    start, opened, opened_name = 0, -1, ""
+    start, opened, opened_name, other = 0, -1, "", 0
     for mark in _THINKING.finditer(text):
         name = (mark.group(mark.lastgroup or 0)).lower().replace("end_of", "/begin_of")
+        name = "/thought" if mark["closes"] else name
         if not name.startswith("/"):
             if opened < 0 and text[mark.start() - 1 : mark.start()] not in ("'", '"', "`"):
                 opened, opened_name = mark.start(), name
@@ -76,10 +74,14 @@ def strip_thinking(text: str) -> str:
         if opened < 0:
             visible.clear()
         elif name != f"/{opened_name}":
+            other = mark.end()
             continue
         else:
             visible.append(text[start:opened])
         start, opened = mark.end(), -1
+    if 0 <= opened < other:  # closed by a tag of another name
+        visible.append(text[start:opened])
+        start, opened = other, -1
     line = text[text.rfind("\n", 0, opened) + 1 : opened] if opened >= 0 else ""
     visible.append(text[start:opened] if opened >= 0 and not line.strip() else text[start:])
     shown = "".join(visible)
@@ -120,7 +122,7 @@ def clean_lines(text: str) -> str:
         text = _STRUCK_OUT.sub("", text)
     if len(_HARD_BREAK.findall(text)) >= 2:
         text = _HARD_BREAK.sub("\n", text)
-    lines = _strip_prompts(_strip_block_quotes(text.split("\n")))
+    lines = _strip_prompts(_strip_block_quotes(_MARKED_LINES.sub(_strip_marks, text).split("\n")))
     return _apply_bare_diffs("\n".join(_strip_line_numbers(lines)))
 
 
@@ -129,6 +131,19 @@ def unescape_breaks(text: str) -> str:
     if "\n" in text:
         return text
     return _ESCAPED_BREAK.sub(lambda m: "\t" if m[0] == "\\t" else "\n", text)
+
+
+_MARKED_LINES = re.compile(
+    r"(?m)^[ \t]*(?P<mark>\*\*|`)(?![*`])[^`*\n]+(?P=mark)[ \t\\]*"
+    r"(?:\n[ \t]*(?P=mark)[^`*\n]+(?P=mark)[ \t\\]*)+$"
+)
+
+
+def _strip_marks(run: re.Match[str]) -> str:
+    """A statement each line of which is marked; several statements stay apart."""
+    lines = [line.strip(" \t\\").strip(run["mark"]) for line in run[0].split("\n")]
+    words = [line.split(None, 1)[0].upper() for line in lines if line.strip()] or [""]
+    return "\n".join(lines) if starts_like_sql(lines[0]) and words.count(words[0]) == 1 else run[0]
 
 
 _HARD_BREAK = re.compile(r"(?<=[\w,();'])[ \t]*\\\n")
@@ -199,15 +214,16 @@ _SENT = re.compile(r"(?:[;/]|\\G|^[ \t]*GO)[ \t]*\Z", re.I)
 
 
 def _strip_prompts(lines: list[str]) -> list[str]:
-    """What was typed at the prompts of clients; what these printed is left out."""
+    """What was typed at the prompts of clients; what these printed is left out. A semicolon in a
+    body within dollars sends nothing."""
     cleaned: list[str] = []
     typing = session = False
-    number = 2
+    number, dollars = 2, 0
     for line in lines:
         prompt = _PROMPT.fullmatch(line)
         if prompt and starts_like_sql(prompt[1]):
             typing = session = True
-            number = 2
+            number, dollars = 2, 0
             cleaned.append(prompt[1])
         elif session and line.lstrip().startswith("```"):
             typing = session = False
@@ -217,14 +233,14 @@ def _strip_prompts(lines: list[str]) -> list[str]:
         elif typing and (more := _NUMBERED.fullmatch(line)) and int(more[1]) == number:
             cleaned.append(more[2])
             number += 1
-        elif not session or (typing and not _SENT.search(cleaned[-1])):
+        elif not session or (typing and (dollars % 2 or not _SENT.search(cleaned[-1]))):
             cleaned.append(line)
         else:
             typing = False
             cleaned.append("")
             continue
-        if typing and _SENT.search(cleaned[-1]):
-            typing = False
+        dollars += cleaned[-1].count("$$")
+        typing = typing and (dollars % 2 == 1 or not _SENT.search(cleaned[-1]))
     return cleaned
 
 
@@ -326,15 +342,13 @@ _CODE_NAME = (
 _TAG = re.compile(r"<(?P<tag>[a-z][\w:.-]{0,40})(?:\s[^<>\n]{0,300})?>", re.I)
 _PAIRED = re.compile(
     r"\[(?P<bracket>sql|code|answer|result|query|output|final|oracle|mysql|sqlite|postgres\w{0,3})(?:=\w{1,20})?\](?P<in_bracket>.*?)(?:\[/(?P=bracket)\]|\Z)"
-    r"|\\(?:boxed\{(?:\\(?:text|texttt|mathtt|verb|mathrm)\{)?|text(?:tt)?\{)(?P<in_box>[^\n\\]{0,4000}?)\}{1,2}(?=[\s.$]|\Z)"
-    r"|「(?P<in_corner>[^「」]*)」|『(?P<in_double_corner>[^『』]*)』|„(?P<in_low>[^„“”]*)[“”]|“(?P<in_curly>[^“”]*)”"
+    r"|\\(?:boxed\{(?:\\(?:text|texttt|mathtt|verb|mathrm)\{)?|text(?:tt)?\{)(?P<in_box>[^\n\\]{0,4000}?)\}{1,2}(?=[\s.$]|\Z)|「(?P<in_corner>[^「」]*)」|『(?P<in_double_corner>[^『』]*)』|„(?P<in_low>[^„“”]*)[“”]|“(?P<in_curly>[^“”]*)”"
     r"|«(?P<in_angle>[^«»]*)»|《(?P<in_title>[^《》]*)》|\"{3}(?P<in_triple>.*?)\"{3}|'{3}(?P<in_single>.*?)'{3}"
     r"|`{3,}[ \t]*(?:\w+[ \t]+)?(?P<in_fence>[^`\n]{4,8000}?)[ \t]*`{3,}",
     re.I | re.S,
 )
 _LAYOUT_TAG = re.compile(
-    r"'[^'\n]*'|<(/?)(br|p|div|li|ul|ol|tr|td|th|table|h[1-6]|hr|span|b|i|em|strong|u|body|html|tbody|thead"
-    r"|section|blockquote|font|mark|small)(?:\s[^<>\n]{0,300})?/?>",
+    r"'[^'\n]*'|<(/?)(br|p|div|li|ul|ol|tr|td|th|table|h[1-6]|hr|span|b|i|em|strong|u|body|html|tbody|thead|section|blockquote|font|mark|small)(?:\s[^<>\n]{0,300})?/?>",
     re.I,
 )
 #: Tags round words about the code; any other name may be part of it (mapper files, XML).
@@ -347,13 +361,13 @@ def find_tagged_blocks(text: str) -> tuple[list[Block], str]:
     without its tags."""
     if "]]>" in text and not starts_like_sql(text):
         text = text.replace("<![CDATA[", "").replace("]]>", "")
+    cells, text = _cut_table_cells(text)
     blocks, rest = _find_tags(text, 3) if "<" in text else ([], text)
     for pair in _PAIRED.finditer(rest):
         body = pair.group(pair.lastgroup or 0)
         if starts_like_sql(body) or pair["in_bracket"]:
             blocks.append(Block(body.strip(), rest[max(0, pair.start() - 400) : pair.start()]))
-    cells, rest = _cut_table_cells(rest)
-    blocks += [Block(cell) for cell in cells if starts_like_sql(cell)]
+    blocks += [Block(drop_layout(cell)) for cell in cells if starts_like_sql(cell)]
     return blocks, rest
 
 

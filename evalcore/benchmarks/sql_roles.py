@@ -14,95 +14,76 @@ _ROLES = {
     r"|result(?:ing)?\s+(?:sql|query)|target\s+(?:sql|query)|最终|转换后|优化后|改写后|改写为|重写后|答案|结果如下|应为|修正|✅|✔",
     "recommended": r"recommended|preferred|推荐|首选|[⭐★🏆🥇👍]",
     "original": r"original|you\s+(?:gave|provided|sent)|your\s+(?:query|sql|statement)|as\s+given"
-    r"|source\s+(?:sql|query|statement)|before\b|input\s+(?:sql|query)|原始|原\s*SQL|原语句|原查询"
-    r"|源\s*SQL|优化前|转换前|改写前",
+    r"|source\s+(?:sql|query|statement)|before\b(?!\s+(?:version\s+)?\d)|input\s+(?:sql|query)|原始|原\s*SQL|原语句|原查询|源\s*SQL|优化前|转换前|改写前",
     "alternative": r"^\W*or\b|alternativ|optional|another\s+(?:option|way|variant|version|possib)"
     r"|\b(?:for|on|in)\s+(?:(?:other|older|any|some|most|all)\s+)?(?:databases?|engines?|systems?|servers"
     r"|versions?|platforms?|dialects?|R?DBMS\w*)\b|(?:could|can|may)\s+also|(?:may|might|could)\s+(?:prefer|consider|try)|if\s+you\s+(?:prefer|want|need|like|are)|equivalently|variant"
-    r"|option\s+(?:b|2|two)|instead,?\s+you|^\W*for\b[^\n]{3,60}\binstead\s*[:：]|(?:older|earlier|previous)\s+(?:versions?|releases?)"
-    r"|\b(?:8i|9i|10g|11g)\b(?!\s*(?:\+|and|or|/|及|以上))|^\W*(?:for|on|with)\s+[^,\n]{2,40},\s*(?:which|where)\s"
-    r"|\b(?:MySQL\s*5|Oracle\s*(?:9|1[01](?!\d))|SQL\s*Server\s*20(?:0\d|1[0-4])|Postgres\w*\s*[89])(?!\d)[.\w]*+"
-    r"(?!\s*(?:\+|and|or|,|/|及|以上|或更高))|\d\w*\s+(?:and|or)\s+(?:earlier|older|below)|(?:prior\s+to|before)\s+(?:version\s+)?\d"
+    r"|option\s+(?:b|2|two)|instead,?\s+you|^\W*for\b[^\n]{3,60}\binstead\s*[:：]|(?:older|earlier|previous)\s+(?:versions?|releases?)|\b(?:8i|9i|10g|11g)\b(?!\s*(?:\+|and|or|/|及|以上))|^\W*(?:for|on|with)\s+[^,\n]{2,40},\s*(?:which|where)\s"
+    r"|\b(?:MySQL\s*5|Oracle\s*(?:9|1[01](?!\d))|SQL\s*Server\s*20(?:0\d|1[0-4])|Postgres\w*\s*[89])(?!\d)[.\w]*+(?!\s*(?:\+|and|or|,|/|及|以上|或更高))|\d\w*\s+(?:and|or)\s+(?:earlier|older|below)|(?:prior\s+to|before)\s+(?:version\s+)?\d"
     r"|(?:旧|低|早期)版本|以下版本|及更早|备选|另一种|另外|也可以|或者|如果需要|替代",
     "index": r"index|indices|索引",
     "usage": r"usage|example|how\s+to\s+(?:use|call|run|test)|to\s+(?:test|verify|check|call|run)\b"
-    r"|call\s+it|sample|test\s+(?:script|quer|case|data)"
-    r"|you\s+can\s+(?:test|verify|check)|用法|示例|例如|调用|测试|验证|使用方法",
+    r"|call\s+it|sample|test\s+(?:script|quer|case|data)|you\s+can\s+(?:test|verify|check)|用法|示例|例如|调用|测试|验证|使用方法",
     "rejected": r"wrong|incorrect|does\s*n[o']t\s+work|won't\s+work|not\s+valid|invalid|avoid\b"
-    r"|first\s+(?:attempt|try|draft|idea)|draft|initially|naive|do\s+not\s+use|\bconsidered\b|tempt(?:ed|ing)"
-    r"|\b(?:had|if)\s+(?:I|we|you)\s+(?:had\s+)?(?:written|wrote|used)|错误|不正确|不要"
-    r"|初稿|草稿|第一版|不[能可应](?:这样|再)?写|不能这样|❌|✗",
+    r"|first\s+(?:attempt|try|draft|idea)|draft|initially|naive|do\s+not\s+use|\bconsidered\b|tempt(?:ed|ing)|\b(?:had|if)\s+(?:I|we|you)\s+(?:had\s+)?(?:written|wrote|used)|错误|不正确|不要|初稿|草稿|第一版|不[能可应](?:这样|再)?写|不能这样|❌|✗",
 }
 #: The same in the languages that models answer in beside these two.
 _ROLES_ELSEWHERE = {
-    "final": r"endgültig|umgeschrieben|umgewandelt|optimiert|convertid|optimizad|reescrit"
-    r"|otimizad|réécrit|optimisé|riscritt|ottimizzat|преобразован|оптимизирован|итогов|変換後|最適化|書き換え|最終|최적화|변환|최종",
-    "original": r"ursprünglich|исходн|元の|원래|원본",
-    "alternative": r"\b(?:autre|otra|altra|outra)\s+(?:possib|solution|option|écriture|opci|forma"
+    "final": r"|endgültig|umgeschrieben|umgewandelt|optimiert|convertid|optimizad|reescrit"
+    r"|corregid|corrigé|korrigiert|corrett[ao]|corrigid|исправлен|訂正|수정|otimizad|réécrit|optimisé|riscritt|ottimizzat|преобразован|оптимизирован|итогов|変換後|最適化|書き換え|最終|최적화|변환|최종",
+    "recommended": r"|empf[oe]hl|recomendad|recommandé|consigliat|рекоменд|推奨|お勧め|권장|추천",
+    "original": r"|ursprünglich|исходн|元の|원래|원본",
+    "alternative": r"|\b(?:autre|otra|altra|outra)\s+(?:possib|solution|option|écriture|opci|forma"
     r"|soluz|op[cç])|^\W*(?:oder|ou|oppure|или|либо)\s|другой\s+вариант|別の|代替|または|다른|또는",
-    "rejected": r"\berste[rs]?\s+(?:gedanke|entwurf|versuch|idee)"
-    r"|\bprimer[ao]?\s+(?:intento|idea|versi|borrador)"
-    r"|\bpremi(?:er|ère)\s+(?:essai|jet|idée|version)|\bprim[ao]\s+(?:tentativo|idea|versione|bozza)"
-    r"|\bprimeir[ao]\s+(?:tentativa|ideia|vers)|перв(?:ый|ая)\s+(?:вариант|попытка|мысль)|черновик"
+    "rejected": r"|\berste[rs]?\s+(?:gedanke|entwurf|versuch|idee)"
+    r"|\bprimer[ao]?\s+(?:intento|idea|versi|borrador)|\bpremi(?:er|ère)\s+(?:essai|jet|idée|version)|\bprim[ao]\s+(?:tentativo|idea|versione|bozza)|\bprimeir[ao]\s+(?:tentativa|ideia|vers)|перв(?:ый|ая)\s+(?:вариант|попытка|мысль)|черновик"
     r"|下書き|最初の案|초안|\bfalsch|incorrect[oa]|erroné|sbagliat|неверн|неправильн|間違",
 }
-_ROLES = {
-    role: "|".join((words, *filter(None, (_ROLES_ELSEWHERE.get(role),))))
-    for role, words in _ROLES.items()
-}
-_ROLE = re.compile("|".join(f"(?P<{role}>{words})" for role, words in _ROLES.items()), re.I)
+_ROLE = re.compile(
+    "|".join(
+        f"(?P<{role}>{words}{_ROLES_ELSEWHERE.get(role, '')})" for role, words in _ROLES.items()
+    ),
+    re.I,
+)
 #: Words by which what follows takes the place of what stood before it; a condition does not.
 _PROGRESS = re.compile(
-    r"\b(?:step\s*(?:[2-9]|two|three|four|five)|v(?:ersion\s*)?[2-9]|(?:attempt|draft|try|iteration)\s*[2-9]"
-    r"|(?:second|third|next|new|another)\s+(?:attempt|try|draft|step)|then|next|now|finally|lastly|so|thus"
-    r"|therefore|hence|instead(?!\s+of)|rather(?!\s+than)|wait|hmm+|oops|sorry|actually|correction|fix\w*|revis\w*|updated"
-    r"|complete|whole|full|entire|combin\w*|together|assembl\w*|merg\w*|must|should|does\s+it)\b"
-    r"|\b(?:besser|schließlich|endlich|mejor|finalmente|meilleur|mieux|finalement|enfin|meglio|migliore|infine"
-    r"|melhor)\b|лучше|наконец|次の通り|より良|더\s*나은"
-    r"|第[二三四五六]步|步骤\s*[2-9二三四五六]|然后|接着|再|最后|因此|所以|于是|合并|完整|更正|改为|应该|整合"
-    r"|综合|进一步|重新|等等|不对|\b(?:edit(?:ed)?|update)\W{0,3}[:：]",
+    r"\b(?:step\s*(?:[2-9]|two|three|four|five)|v(?:ersion\s*)?[2-9]|(?:attempt|draft|try|iteration)\s*[2-9]|(?:second|third|next|new|another)\s+(?:attempt|try|draft|step)|then|next|now|finally|lastly|so|thus"
+    r"|therefore|hence|instead(?!\s+of)|rather(?!\s+than)|wait|hold\s+on|hmm+|oops|sorry|actually|correction|fix\w*|revis\w*|updated|complete|whole|full|entire|combin\w*|together|assembl\w*|merg\w*|must|should|does\s+it)\b"
+    r"|\b(?:besser|schließlich|endlich|mejor|finalmente|meilleur|mieux|finalement|enfin|meglio|migliore|infine|melhor)\b|лучше|наконец|次の通り|より良|더\s*나은"
+    r"|^\W*(?:remov|unnest|replac|merg|push|pull|flatten|rewrit|simplif|fold|inlin|mov|dropp|chang|appl|turn"
+    r"|add(?=ing\s+(?:the|these|those|that|this)\b)|eliminat)y?ing\b(?=.*[:：]\W*$)|第[二三四五六]步|步骤\s*[2-9二三四五六]|然后|接着|再|最后|因此|所以|于是|合并|完整|更正|改为|应该|整合|综合|进一步|重新|等等|不对|\b(?:edit(?:ed)?|update)\W{0,3}[:：]",
     re.I,
 )
 _SETTLED = re.compile(r"\bfinal|correct(?:ed|\s+version)|最终|修正", re.I)
 _CONDITIONAL = re.compile(r"\W*(?:if|unless|should\s+you|in\s+case)\b|\W*(?:如果|若)", re.I)
 _CONDITION_FIRST = re.compile(
-    r"\W*(?:(?:note|tip|p\.?\s?s\.?|n\.?\s?b\.?|补充|注意|备注|提示|说明|另外|注)\W{1,3})?"
-    r"(?:(?:if|for|on|when|where|should\s+you|unless|in\s+case)\b|如果|若|对于|当|在)",
+    r"\W*(?:(?:note|tip|p\.?\s?s\.?|n\.?\s?b\.?|补充|注意|备注|提示|说明|另外|注)\W{1,3})?(?:(?:if|for|on|when|where|should\s+you|unless|in\s+case)\b|如果|若|对于|当|在)",
     re.I,
 )
 #: Roles of what is no answer.
 ASIDE = ("original", "alternative", "index", "usage", "rejected")
 #: Words after a piece of code by which a model takes it back.
 _WITHDRAWN = re.compile(
-    r"\W{0,8}(?:No\b\s*[,.!—–-]|Wait\b|H+mm+\b|Oops|Actually,|(?:scratch|strike|ignore|disregard|forget"
-    r"|discard|drop|undo)\s+(?:that|this|it\b|the\s+(?:above|previous|last|first))|errat(?:um|a)\b|corrigend"
+    r"\W{0,8}(?:No\b\s*[,.!—–-]|Wait\b|Hold\s+on\b|H+mm+\b|Oops|Actually,|(?:scratch|strike|ignore|disregard|forget|discard|drop|undo)\s+(?:that|this|it\b|the\s+(?:above|previous|last|first))|errat(?:um|a)\b|corrigend"
     r"|correction\b|my\s+(?:bad|mistake)\b|I\s+(?:forgot|missed|overlooked|omitted|left\s+out|made\s+a)|(?:on|upon)\s+(?:second|further|closer)\s+(?:thought|look|inspection)"
-    r"|let\s+me\s+(?:fix|redo|revise|correct|rewrite|retry|try\s+again)|勘误|更正|纠正|作废|收回|忽略上|重来"
-    r"|(?:But\s+)?(?:this|that|it)\s+(?:loses|fails"
-    r"|violates|misses|is\s+(?:wrong|incorrect|not\s+(?:right|correct|equivalent|valid))"
-    r"|does\s*n[o'’]t\s+(?:handle|work|keep|preserve|run|parse|compile|cover)"
-    r"|would\s+(?:lose|miss|fail|violate|break|duplicate|multiply|raise|be\s+(?:wrong|incorrect)))\b"
-    r"|but\s+(?:it|this|that)\s+(?:\w+s|would|does|is\s+slower)\b(?<!\bis)|不对|等等|这样不|这是错|\W{0,8}(?:(?:but|and)\s+)?(?:I\s+)?(?:(?:got|gets|gave|gives|fails|failed|raises|raised|threw|throws|produces|produced|ended|errors)\b[^\n]{0,30}?(?:ERROR|error|exception)|(?:ORA-|ERROR\s)\d)|报错|但(?:它|这|是这)[^\n]{0,20}(?:慢|差|错|多次|两次))",
+    r"|let\s+me\s+(?:fix|redo|revise|correct|rewrite|retry|try\s+again)|勘误|更正|纠正|作废|收回|忽略上|重来|(?:But\s+)?(?:this|that|it)\s+(?:loses|fails|violates|misses|is\s+(?:wrong|incorrect|not\s+(?:right|correct|equivalent|valid))"
+    r"|does\s*n[o'’]t\s+(?:handle|work|keep|preserve|run|parse|compile|cover)|would\s+(?:lose|miss|fail|violate|break|duplicate|multiply|raise|be\s+(?:wrong|incorrect)))\b"
+    r"|but\s+(?:it|this|that)\s+(?:\w+s|would|does|is\s+slower)\b(?<!\bis)|不对|等(?:等|一下|下)|慢着|这样不|这是错|\W{0,8}(?:(?:but|and)\s+)?(?:I\s+)?(?:(?:got|gets|gave|gives|fails|failed|raises|raised|threw|throws|produces|produced|ended|errors)\b[^\n]{0,30}?(?:ERROR|error|exception)|(?:ORA-|ERROR\s)\d)|报错|但(?:它|这|是这)[^\n]{0,20}(?:慢|差|错|多次|两次))",
     re.I,
 )
 #: Words of a model that gives no answer; what it quotes then is only the question.
 _REFUSAL = re.compile(
-    r"\b(?:I(?:\s+am|['’]m)?\s+(?:sorry|(?:can(?:not|['’]t|\s+not)|unable\s+to|not\s+able\s+to"
-    r"|won['’]t)\s+(?:help|assist|optimi[sz]e|rewrite|convert|translate|provide|determine|answer)\b"
-    r"(?!\s+(?:it|this)?\s*(?:any\s+)?(?:further|more|better)))"
-    r"|(?:please|could\s+you)\s+(?:provide|share)\b)"
-    r"|抱歉|对不起|请(?:您|你)?(?:先)?提供|(?:无法|不能)(?:提供|完成|改写|转换|回答|给出|确定)",
+    r"\b(?:I(?:\s+am|['’]m)?\s+(?:sorry|(?:can(?:not|['’]t|\s+not)|unable\s+to|not\s+able\s+to|won['’]t)\s+(?:help|assist|optimi[sz]e|rewrite|convert|translate|provide|determine|answer)\b"
+    r"(?!\s+(?:it|this)?\s*(?:any\s+)?(?:further|more|better)))|(?:please|could\s+you)\s+(?:provide|share)\b)|抱歉|对不起|请(?:您|你)?(?:先)?提供|(?:无法|不能)(?:提供|完成|改写|转换|回答|给出|确定)",
     re.I,
 )
 _UNCHANGED = re.compile(
-    r"already|\bno\s+(?:change|rewrite|conversion|modification)|as\s+is\b|identical|unchanged|compatible"
-    r"|无需|不需要|已经|已是|不变|相同|兼容",
+    r"already|\bno\s+(?:change|rewrite|conversion|modification)|as\s+is\b|identical|unchanged|compatible|无需|不需要|已经|已是|不变|相同|兼容",
     re.I,
 )
 #: How a text goes on that continues a list of questions instead of ending.
 _NEXT_QUESTION = re.compile(
-    r"^\W{0,5}(?:(?:(?:next|new|another)\s+)?(?:question|problem|instruction|user|human|task|exercise|input"
-    r"|example|(?:test\s+)?case|题目|问题|输入|示例|例题|例)\s*[\d一二三四]*\s*\W{0,3}[:：]"
+    r"^\W{0,5}(?:(?:(?:next|new|another)\s+)?(?:question|problem|instruction|user|human|task|exercise|input|example|(?:test\s+)?case|题目|问题|输入|示例|例题|例)\s*[\d一二三四]*\s*\W{0,3}[:：]"
     r"|SQL\s+for\s+[\w ]{2,30}:[ \t]*$|Convert\s+the\s+SQL\s+below)",
     re.I | re.M,
 )
@@ -166,10 +147,19 @@ def is_refusal(text: str) -> bool:
 
 #: What a question begins with, which a model may only repeat.
 _INSTRUCTION = re.compile(
-    r"\W*(?:please\s+|question:\s*)?(?:convert|translate|rewrite|optimi[sz]e)\s+(?:the|this|to|it|into|from)\b"
-    r"|\W*(?:请|将(?:以下|下面|下列))",
+    r"\W*(?:please\s+|question:\s*)?(?:convert|translate|rewrite|optimi[sz]e)\s+(?:the|this|to|it|into|from)\b|\W*(?:请|将(?:以下|下面|下列))",
     re.I,
 )
+
+
+_ASKS_BACK = re.compile(
+    r"(?i)\b(?:which|what|could\s+you|can\s+you|do\s+you|are\s+you|is\s+(?:the|your|this))\b[^.?!\n]{0,160}\?|(?:请问|哪个|哪种|什么|是否)[^。？?\n]{0,80}[？?]"
+)
+
+
+def asks_back(text: str, sql: str) -> bool:
+    """Whether words before a statement ask for something that only a person can say."""
+    return _ASKS_BACK.search(text[: max(0, text.find(sql[:40]))]) is not None
 
 
 def is_instruction(text: str, sql: str) -> bool:
@@ -178,25 +168,23 @@ def is_instruction(text: str, sql: str) -> bool:
 
 
 def find_next_question(text: str) -> int:
-    """Where a model goes on with a question that it makes up, -1 if nowhere."""
+    """Where a model goes on with a question that it makes up, the end if nowhere."""
     following = _NEXT_QUESTION.search(text, 1)
-    return following.start() if following is not None else -1
+    return following.start() if following is not None else len(text)
 
 
 # Advice on which of several alternatives to take.
 
 _CHOICE = (
     r"(?:\b(?:option|version|approach|alternative|method|solution|variant|rewrite|query|way|plan"
-    r"|candidate|form|proposal|draft|attempt)\s+"
-    r"|(?:方案|方法|版本|写法|选项|方式|解法)\s*)[(（#]?"
+    r"|candidate|form|proposal|draft|attempt)\s+|(?:方案|方法|版本|写法|选项|方式|解法)\s*)[(（#]?"
     r"(?P<{}>[A-E]|[1-5]|[一二三四五]|one|two|three)(?![A-Za-z0-9])"
 )
 _CONDITION = r"(?![)）*]{0,3}\s*(?:only\s+)?(?:if|when|for|where|as\s+long|unless|仅|只)\b)"
 #: The words of an advice, with what is advised after or before them.
 _RECOMMENDED = re.compile(
     r"(?<!not )(?<!n't )(?<!不)(?:(?:recommend|prefer|suggest)\w{0,6}"
-    r"|\b(?:go|went|going|stick|stay)\s+with|(?:\bwould|['’]d|\b(?:so|thus|hence|therefore|please),?)\s+(?:use|choose|pick)"
-    r"|\b(?:choose|pick)|\bfinal\s+(?:answer|choice|decision|verdict|pick)|推荐|建议|首选|采用|选择|选用)"
+    r"|\b(?:go|went|going|stick|stay)\s+with|(?:\bwould|['’]d|\b(?:so|thus|hence|therefore|please),?)\s+(?:use|choose|pick)|\b(?:choose|pick)|\bfinal\s+(?:answer|choice|decision|verdict|pick)|推荐|建议|首选|采用|选择|选用)"
     rf"[^\n.。;!]{{0,40}}?{_CHOICE.format('after')}{_CONDITION}"
     r"|(?:选择?|推荐|采用|\b(?:pick|choose|recommend|prefer|go\s+with))[ *]*"
     r"(?P<letter>(?-i:[A-E]))(?!\w)"
@@ -275,8 +263,7 @@ _PLACE = (
 )
 _ADVISED = re.compile(
     rf"(?<!not )(?<!n't )(?<!不)(?:(?:recommend|prefer|suggest)\w{{0,6}}|\b(?:go|stick|stay)\s+with"
-    rf"|(?:\bwould|['’]d)\s+(?:use|choose|pick)|推荐|建议|首选|采用|选择|选)[^\n.。;!]{{0,20}}?"
-    rf"{_PLACE.format('after')}{_CONDITION}|{_PLACE.format('before')}\s*(?:is|stays|being|should\s+be|更|最|为)"
+    rf"|(?:\bwould|['’]d|\b(?:I|we)(?:['’]ll)?)\s+(?:use|choose|pick|take)|推荐|建议|首选|采用|选择|选)[^\n.。;!]{{0,20}}?{_PLACE.format('after')}{_CONDITION}|{_PLACE.format('before')}\s*(?:is|stays|being|should\s+be|更|最|为)"
     r"[^\n.。;!]{0,20}?(?:my\s+(?:pick|choice|favou?rite)|better|best|prefer|recommend|simpl|fast|closer|safer|clean|好|优|佳|推荐|简洁|快)",
     re.I,
 )

@@ -20,7 +20,7 @@ from evalcore.sqlkit.dialects import dialect_name
 
 Class = tuple[str, str]
 
-_TYPES: dict[str, str] = {
+STATEMENT_TYPES: dict[str, str] = {
     **dict.fromkeys(("SELECT", "INSERT", "UPDATE", "DELETE", "MERGE"), "DML"),
     **dict.fromkeys(("CREATE", "ALTER", "DROP", "RENAME", "TRUNCATE"), "DDL"),
     **dict.fromkeys(("GRANT", "REVOKE"), "DCL"),
@@ -45,7 +45,7 @@ _BY_TREE: tuple[tuple[type[exp.Expr], str], ...] = (
 )
 #: First words that mean a statement of another name.
 _BY_WORD: dict[str, str] = {
-    **{name: name for name in _TYPES},
+    **{name: name for name in STATEMENT_TYPES},
     **dict.fromkeys(("WITH", "VALUES", "TABLE", "FROM"), "SELECT"),
     "REPLACE": "INSERT",
     "START": "BEGIN",
@@ -100,7 +100,7 @@ def _format_parse_error(error: ParseError) -> str:
 def classify_statement(sql: str, dialect: str) -> Class | None:
     """(sql_type, statement_type) of the first statement, None where it is of no known class.
 
-    sql_type is DML, DDL, DCL or TCL; statement_type one of the keys of `_TYPES`. What the parser
+    sql_type is DML, DDL, DCL or TCL; statement_type a key of `STATEMENT_TYPES`. What the parser
     cannot read is classed by its first word. Raises UsageError for an unknown dialect.
     """
     try:
@@ -109,7 +109,7 @@ def classify_statement(sql: str, dialect: str) -> Class | None:
         tree = None
     kind = next((name for node, name in _BY_TREE if isinstance(tree, node)), "")
     kind = kind or _class_by_word(sql)
-    return (_TYPES[kind], kind) if kind else None
+    return (STATEMENT_TYPES[kind], kind) if kind else None
 
 
 def fold_statement(sql: str, dialect: str) -> str:

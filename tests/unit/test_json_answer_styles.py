@@ -21,6 +21,11 @@ METRICS = {
     "class": "sql_identification",
     "plan": "explain_detection",
     "syntax": "syntax_error_detection",
+    "ok": "syntax_error_detection",
+    "one": "execution_accuracy",
+    "class2": "sql_identification",
+    "table2": "execution_accuracy",
+    "plan2": "explain_detection",
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -151,12 +152,27 @@ def _compare_fields(sample: Sample, answer: dict[str, Any]) -> ComparisonResult:
     )
 
 
-_SAME_WORD = {"true": "yes", "false": "no", "none": "", "null": ""}
+_SAME_WORD = {
+    "true": "yes",
+    "false": "no",
+    "none": "",
+    "null": "",
+    "是": "yes",
+    "否": "no",
+    "1": "yes",
+}
+_SAME_WORD |= {"data manipulation language": "dml", "data definition language": "ddl"}
+_SAME_WORD |= {"data control language": "dcl", "transaction control language": "tcl"}
+#: A yes or no, or a class, with a remark after it.
+_REMARKED = re.compile(
+    r"(?s)\A(yes|no|true|false|d[mdc]l|tcl)\s*(?:[(（].*[)）]|(?:[,;:.]\s|[，；：。]|[—–-]\s).*)\Z"
+)
 
 
 def _normalize_word(value: Any) -> str:
-    """Case, outer space and the spellings of true, false and null do not matter."""
+    """Case, outer space, a remark and the spellings of true, false and null do not matter."""
     word = str(value).strip().lower()
+    word = _REMARKED.sub(r"\1", word)
     return _SAME_WORD.get(word, word)
 
 

@@ -17,6 +17,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 import yaml
 
@@ -25,8 +26,10 @@ from evalcore.benchmarks.sql_markup import split_fences, strip_thinking
 from evalcore.benchmarks.sql_roles import is_aside
 from evalcore.records import Record
 from evalcore.sqlkit.result_tables import to_json_cell
+from evalcore.sqlkit.syntax import STATEMENT_TYPES
 
 _MAX_OBJECTS = 500  # tried of one answer
+_REMARK = re.compile(r"<!--(?:[^-]|-(?!->))*+(?:-->|\Z)")  # of HTML
 _TRAILING_COMMA = re.compile(r",(\s*[}\]])")
 
 
@@ -44,6 +47,8 @@ def extract_json_answer(text: str, fields: Sequence[str]) -> Extraction:
     if isinstance(strict, dict) and any(field in strict for field in fields):
         return Extraction(kind="strict", value=strict)
     visible = strip_thinking(text)[-LIMIT:]
+    visible = _REMARK.sub("", visible)
+    visible = unquote(visible) if "%7B" in visible.upper() else visible
     readings = (visible, _replace_odd_characters(visible), visible.replace('\\"', '"'))
     for reading in dict.fromkeys(readings):
         value = (
@@ -51,7 +56,8 @@ def extract_json_answer(text: str, fields: Sequence[str]) -> Extraction:
             or _read_rows(reading, fields)
             or _read_labelled_words(reading, fields)
             or _read_yaml(reading, fields)
-            or _read_last_word(reading, fields)
+            or _read_class_words(reading, fields)
+            or _read_syntax_claim(reading, fields)
         )
         if value:
             return Extraction(kind="lenient", value=value)
@@ -61,20 +67,30 @@ def extract_json_answer(text: str, fields: Sequence[str]) -> Extraction:
 
 
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_OPEN_BRACKET = re.compile(r"\([^()\n]*\Z")
+#: Where an object is only mentioned: in brackets, as what would be otherwise, as a form.
+_MENTIONED = re.compile(
+    r"\([^()\n]*\Z|\bwould\s+(?:be|get|have|give|return|become)\b[^\n{}]{0,40}\Z"
+)
+_BETWEEN_FORMS = re.compile(r"\W*(?:or|或者?|vs|versus)\W*", re.I)
 
 
 def _find_best_object(text: str, fields: Sequence[str]) -> dict[str, Any] | None:
     best: dict[str, Any] | None = None
     best_rank = (1, False)
-    for before, candidate in _find_object_texts(text):
+    texts = list(_find_object_texts(text))
+    forms = {n for n, (before, _) in enumerate(texts) if _BETWEEN_FORMS.fullmatch(before)}
+    for number, (before, candidate) in enumerate(texts):
+        if number in forms or number + 1 in forms:
+            continue
         lowered = re.sub(r"[\s-]+", "_", _CAMEL.sub("_", candidate).lower())
         if not any(field in lowered for field in fields):
             continue
         parsed = _parse_object(candidate)
         value = _select_fields(parsed, fields) if parsed else None
-        is_remark = is_aside(before) or _OPEN_BRACKET.search(before) is not None
-        rank = (sum(field in value for field in fields) if value else 0, not is_remark)
+        is_meant = not is_aside(before) and _MENTIONED.search(before) is None
+        if best and value and not set(best) & set(value) and len(fields) > 1:
+            value = best | value  # the fields in an object each
+        rank = (sum(field in value for field in fields) if value else 0, is_meant)
         if value and rank >= best_rank:
             best, best_rank = value, rank
     return best
@@ -122,8 +138,7 @@ def _read_labelled_words(text: str, fields: Sequence[str]) -> dict[str, Any] | N
     for field in fields:
         label = re.escape(field).replace("_", r"[\s_-]?")
         words = re.findall(
-            rf"(?<![/\w]){label}(?!\w)[^\w\n]{{0,6}}(?:[(（][^()（）\n]{{0,20}}[)）])?"
-            rf"[^\w\n]{{0,6}}(?:[:：=>|\"]|\b(?:is|are)\b|[为是])[^\w\n]{{0,8}}(\w+)",
+            rf"(?<![/\w]){label}(?!\w)[^\w\n]{{0,6}}(?:[(（][^()（）\n]{{0,20}}[)）])?[^\w\n]{{0,6}}(?:[:：=>|\"]|\b(?:is|are)\b|[为是])[^\w\n]{{0,8}}(\w++)(?!\W{{0,4}}(?:or\b|或)|[|/]\w)",
             text,
             re.I,
         )
@@ -135,19 +150,52 @@ def _read_labelled_words(text: str, fields: Sequence[str]) -> dict[str, Any] | N
     return value
 
 
-_LAST_WORD = re.compile(
-    r"(?:^|\\(?=boxed))\W*(?:(?:final\s+)?answer\b|(?:最终)?答案)?[^\w\n]*(?:boxed\{[^\w\n]*(?:text\{)?)?[^\w\n]*"
-    r"(?:(?P<yes>yes|是)|no|否)\W*\Z",
-    re.I | re.M,
+# A syntax verdict in words.
+
+_YES, _NO = r"yes|true|是的?|有|存在", r"no(?!ne\b)|false|否|没有|无|不存在"
+#: The yes or no that an answer, its last line, or what follows a label or a question begins with.
+_WORD = re.compile(
+    r"(?i)(?:\A|\n\s*\Z|(?P<label>\b(?:answer|verdict|conclusion|result)\s*(?:is\b|[:：=])|(?:答案|结论|结果|判断)[是为]?\s*[:：]?|\\boxed\{|[?？]\s)|(?P<last>\n)(?=[^\n]*\Z))(?:[^\w\n]|\n(?!\n)|(?:text|json|(?:final\s+)?answer)\b|\([A-D]\)|\b[A-D][).])*+"
+    rf"(?:(?P<yes>{_YES})|(?P<no>{_NO}))(?=[*_`\"'\]}}]*\s*(?:[.,;:!。，；：、—–(（\n]|-\s|</|\Z))"
+)
+#: Claims in sentences, the clean ones first, as they hold the words of the others.
+_CLAIM = re.compile(
+    r"(?i)(?P<clean>(?:\b(?:no|without|free\s+of|zero|not\s+an?)|n['’]t\s+an?|没有|无|不存在|(?:\bnot|n['’]t|\bcannot|\bnever)\s+(?:have|has|contain|see|find|spot|any)(?:\s+(?:an?|any))?)"
+    r"\s*(?:\b\w+\s+)?(?:syntax|syntactic(?:al)?|grammar|grammatical)\s+(?:error|mistake|problem|issue)s?|(?<!not\s)(?<!n't\s)\bsyntactically\s+(?:\w+ly\s+)?(?:correct|valid|fine|ok)\b|\bsyntax\s+is\s+(?:correct|valid|fine|ok)\b"
+    r"|(?:(?<!不)存在不|无|没有|不存在|不含有?|不包含|未发现|没)(?:任何|明显)?的?(?:语法|句法)(?:错误|问题)|语法(?:上)?(?:是|完全)?(?:正确|无误|没有?(?:错误|问题)|合法))"
+    r"|(?P<faulty>\b(?:syntax|syntactic(?:al)?|grammar)\s+(?:error|mistake)s?|\b(?:not\s+|n['’]t\s+)syntactically\s+(?:correct|valid)|\bsyntactically\s+(?:in(?:correct|valid)|wrong)|(?:语法|句法)(?:错误|有误|不正确|有问题|存在问题))"
+    r"|(?P<valid>(?<!not\s)(?<!n't\s)\b(?:is|are|looks?)\s+(?:\w+ly\s+)?(?:valid|correct|fine|well.formed|legal)\b|可以正常(?:执行|解析))"
+    r"|(?P<invalid>\b(?:is|are)\s+(?:\w+ly\s+)?(?:invalid|malformed|incorrect|not\s+(?:valid|legal|correct))\b|\b(?:is|are)n['’]t\s+(?:valid|legal|correct)\b)"
+)
+_UNSURE = re.compile(
+    r"(?i)[?？]\s*\Z|\b(?:if|would|could|might|may|depends?|whether|looks?\s+like|seems?|format|template|either|elsewhere|some)\b|如果|若|可能|是否|取决于|格式"
 )
 
 
-def _read_last_word(text: str, fields: Sequence[str]) -> dict[str, Any] | None:
-    """The yes or no that is all of an answer or of its last line, where one field was asked for."""
-    word = (
-        _LAST_WORD.search(text[-200:]) if len(fields) == 1 and fields[0] not in _TABULAR else None
-    )
-    return {fields[0]: "yes" if word["yes"] else "no"} if word else None
+def _read_syntax_claim(text: str, fields: Sequence[str]) -> dict[str, Any] | None:
+    """What an answer in words says of a syntax error, None where it says both or is not sure."""
+    if list(fields) != ["has_syntax_error"]:
+        return None
+    text = text[-4_000:].strip()
+    words = list(_WORD.finditer(text))
+    labelled = [word for word in words if word["label"] or word["last"]]
+    said = {word["yes"] is not None for word in labelled[-1:] or words}
+    for sentence in re.split(r"(?<=[.!?。！？\n])", re.sub(r"`[^`\n]*`|\{[^{}]*\}", "x", text)):
+        if not _UNSURE.search(sentence):
+            claims = [claim.lastgroup for claim in _CLAIM.finditer(sentence)]
+            said |= {claim in ("faulty", "invalid") for claim in claims} if not labelled else set()
+    return {fields[0]: "yes" if said.pop() else "no"} if len(said) == 1 else None
+
+
+def _read_class_words(text: str, fields: Sequence[str]) -> dict[str, Any] | None:
+    """The one class and the one type of statement that an answer in words or a list names."""
+    if set(fields) != {"sql_type", "statement_type"} or len(text) > 4_000:
+        return None
+    words = set(re.findall(r"\b[A-Z]{3,}\b", re.sub(r"`[^`\n]*`", "", text)))
+    classes = sorted(words & set(STATEMENT_TYPES.values()))
+    kinds = sorted(words & set(STATEMENT_TYPES))
+    is_one = len(classes) == len(kinds) == 1
+    return {"sql_type": classes[0], "statement_type": kinds[0]} if is_one else None
 
 
 class _Table(NamedTuple):
@@ -200,6 +248,9 @@ def _read_rows(text: str, fields: Sequence[str]) -> dict[str, Any] | None:
     for body in (text.strip(), *extract_code_blocks(text)):
         lines = [line for line in body.split("\n") if line.strip()]
         listed = _parse_json(body) or [_parse_json(line) for line in lines]
+        listed = listed if any(listed) else _python_literal(body)
+        if isinstance(listed, list) and listed and all(isinstance(row, list) for row in listed):
+            return {"columns": [], "rows": listed}
         if isinstance(listed, list) and listed and all(isinstance(row, dict) for row in listed):
             return {"columns": list(listed[0]), "rows": [list(row.values()) for row in listed]}
     return None
@@ -303,8 +354,7 @@ def _python_literal(text: str) -> Any:
 
 
 _RELAXED = re.compile(
-    r"\"(?:[^\"\\]|\\.)*+\"|'(?P<single>(?:[^'\\]|\\.)*+)'|(?P<comment>//[^\n]*|/\*(?:[^*]|\*(?!/))*+\*/)"
-    r"|-?\d[\w.+-]*|(?P<word>[A-Za-z_]\w*)(?P<names>(?=\s*:))?",
+    r"\"(?:[^\"\\]|\\.)*+\"|'(?P<single>(?:[^'\\]|\\.)*+)'|(?P<comment>//[^\n]*|/\*(?:[^*]|\*(?!/))*+\*/)|-?\d[\w.+-]*|(?P<word>[A-Za-z_]\w*)(?P<names>(?=\s*:))?",
     re.S,
 )
 _WORDS = {"null": "null", "none": "null", "true": "true", "false": "false"}
