@@ -34,7 +34,8 @@ _SINGLE = ("SELECT", "INSERT", "UPDATE", "DELETE", "MERGE")
 #: Statements that change data, one of which may stand for another.
 _CHANGES = ("INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE")
 _DEFINED = re.compile(
-    r"\A(?:\s|--[^\n]*\n)*CREATE\b[^(;]*?\b(TABLE|VIEW|INDEX|SEQUENCE|TYPE|DOMAIN|SCHEMA|FUNCTION|PROCEDURE|TRIGGER|PACKAGE)\s+(?:BODY\s+)?(?:IF\s+(?:NOT\s+)?EXISTS\s+)?([^\s(;]+)",
+    r"\A(?:\s|--[^\n]*\n)*CREATE\b[^(;]*?\b(TABLE|VIEW|INDEX|SEQUENCE|TYPE|DOMAIN|SCHEMA|FUNCTION"
+    r"|PROCEDURE|TRIGGER|PACKAGE)\s+(?:BODY\s+)?(?:IF\s+(?:NOT\s+)?EXISTS\s+)?([^\s(;]+)",
     re.I,
 )
 _DEFINITION = re.compile(
@@ -46,7 +47,8 @@ _SCRIPT_GOES_ON = re.compile(
 )
 #: Names under which a server tells of plans, objects and its own work.
 _CATALOG = re.compile(
-    r"\b(?:DBMS_XPLAN|PLAN_TABLE|INFORMATION_SCHEMA|PERFORMANCE_SCHEMA|PG_(?:STAT\w*|CATALOG|INDEXES)|SQLITE_(?:MASTER|SCHEMA)|(?:USER|ALL|DBA)_INDEXES|SYS\.(?:DM_\w+|INDEXES))\b|\bV\$SQL",
+    r"\b(?:DBMS_XPLAN|PLAN_TABLE|INFORMATION_SCHEMA|PERFORMANCE_SCHEMA|PG_(?:STAT\w*|CATALOG|INDEXES)"
+    r"|SQLITE_(?:MASTER|SCHEMA)|(?:USER|ALL|DBA)_INDEXES|SYS\.(?:DM_\w+|INDEXES))\b|\bV\$SQL",
     re.I,
 )
 _INDEX = re.compile(r"(?<!PRIMARY )(?<!FOREIGN )\bKEY\b|\b(?:INDEX|UNIQUE)\b", re.I)
@@ -57,7 +59,8 @@ _ELLIPSIS = re.compile(
 #: A query that stores what it selects, which other products say as CREATE TABLE.
 _CREATES_TABLE = re.compile(r"\s*SELECT\b[^;']{1,4000}?\bINTO\s+[#\w.\[\]]+\s+FROM\b", re.I)
 _CHANGED_TABLE = re.compile(
-    r"(?:\s|--[^\n]*\n|/\*[^*]*\*/)*(?P<kind>UPDATE|INSERT(?=\s+INTO)|DELETE(?=\s+FROM))\s+(?:INTO\s+|FROM\s+)?(?P<table>[^\s(;]+)",
+    r"(?:\s|--[^\n]*\n|/\*[^*]*\*/)*"
+    r"(?P<kind>UPDATE|INSERT(?=\s+INTO)|DELETE(?=\s+FROM))\s+(?:INTO\s+|FROM\s+)?(?P<table>[^\s(;]+)",
     re.I,
 )
 _SET_OPERATOR = re.compile(r"\s*\)*\s*(?:union|except|intersect|minus)\b")

@@ -38,7 +38,9 @@ _THINKING = re.compile(
 _CHANNEL = re.compile(r"<\|channel\|>\s*(\w{1,20})[^<\n]{0,60}<\|message\|>", re.I)
 #: A prompt in a model's chat template, repeated up to where the model's own turn begins.
 _REPEATED_PROMPT = re.compile(
-    r"\A\s*(?:<\|?(?:im_start|start_header_id|start_of_turn)\|?>\s*(?:system|user)\b|<[|｜](?:system|user)[|｜]>).*?(?:<\|?(?:im_start|start_header_id|start_of_turn)\|?>\s*(?:assistant|model)\b(?:<\|end_header_id\|>)?|<[|｜]assistant[|｜]>)",
+    r"\A\s*(?:<\|?(?:im_start|start_header_id|start_of_turn)\|?>\s*(?:system|user)\b|<[|｜](?:system|user)[|｜]>)"
+    r".*?(?:<\|?(?:im_start|start_header_id|start_of_turn)\|?>\s*(?:assistant|model)\b(?:<\|end_header_id\|>)?"
+    r"|<[|｜]assistant[|｜]>)",
     re.I | re.S,
 )
 #: Where a model goes on with a turn of the user that it makes up.
@@ -342,13 +344,15 @@ _CODE_NAME = (
 _TAG = re.compile(r"<(?P<tag>[a-z][\w:.-]{0,40})(?:\s[^<>\n]{0,300})?>", re.I)
 _PAIRED = re.compile(
     r"\[(?P<bracket>sql|code|answer|result|query|output|final|oracle|mysql|sqlite|postgres\w{0,3})(?:=\w{1,20})?\](?P<in_bracket>.*?)(?:\[/(?P=bracket)\]|\Z)"
-    r"|\\(?:boxed\{(?:\\(?:text|texttt|mathtt|verb|mathrm)\{)?|text(?:tt)?\{)(?P<in_box>[^\n\\]{0,4000}?)\}{1,2}(?=[\s.$]|\Z)|「(?P<in_corner>[^「」]*)」|『(?P<in_double_corner>[^『』]*)』|„(?P<in_low>[^„“”]*)[“”]|“(?P<in_curly>[^“”]*)”"
+    r"|\\(?:boxed\{(?:\\(?:text|texttt|mathtt|verb|mathrm)\{)?|text(?:tt)?\{)(?P<in_box>[^\n\\]{0,4000}?)\}{1,2}(?=[\s.$]|\Z)"
+    r"|「(?P<in_corner>[^「」]*)」|『(?P<in_double_corner>[^『』]*)』|„(?P<in_low>[^„“”]*)[“”]|“(?P<in_curly>[^“”]*)”"
     r"|«(?P<in_angle>[^«»]*)»|《(?P<in_title>[^《》]*)》|\"{3}(?P<in_triple>.*?)\"{3}|'{3}(?P<in_single>.*?)'{3}"
     r"|`{3,}[ \t]*(?:\w+[ \t]+)?(?P<in_fence>[^`\n]{4,8000}?)[ \t]*`{3,}",
     re.I | re.S,
 )
 _LAYOUT_TAG = re.compile(
-    r"'[^'\n]*'|<(/?)(br|p|div|li|ul|ol|tr|td|th|table|h[1-6]|hr|span|b|i|em|strong|u|body|html|tbody|thead|section|blockquote|font|mark|small)(?:\s[^<>\n]{0,300})?/?>",
+    r"'[^'\n]*'|<(/?)(br|p|div|li|ul|ol|tr|td|th|table|h[1-6]|hr|span|b|i|em|strong|u|body|html|tbody|thead"
+    r"|section|blockquote|font|mark|small)(?:\s[^<>\n]{0,300})?/?>",
     re.I,
 )
 #: Tags round words about the code; any other name may be part of it (mapper files, XML).

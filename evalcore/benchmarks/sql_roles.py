@@ -57,7 +57,8 @@ _PROGRESS = re.compile(
 _SETTLED = re.compile(r"\bfinal|correct(?:ed|\s+version)|最终|修正", re.I)
 _CONDITIONAL = re.compile(r"\W*(?:if|unless|should\s+you|in\s+case)\b|\W*(?:如果|若)", re.I)
 _CONDITION_FIRST = re.compile(
-    r"\W*(?:(?:note|tip|p\.?\s?s\.?|n\.?\s?b\.?|补充|注意|备注|提示|说明|另外|注)\W{1,3})?(?:(?:if|for|on|when|where|should\s+you|unless|in\s+case)\b|如果|若|对于|当|在)",
+    r"\W*(?:(?:note|tip|p\.?\s?s\.?|n\.?\s?b\.?|补充|注意|备注|提示|说明|另外|注)\W{1,3})?"
+    r"(?:(?:if|for|on|when|where|should\s+you|unless|in\s+case)\b|如果|若|对于|当|在)",
     re.I,
 )
 #: Roles of what is no answer.
@@ -73,17 +74,22 @@ _WITHDRAWN = re.compile(
 )
 #: Words of a model that gives no answer; what it quotes then is only the question.
 _REFUSAL = re.compile(
-    r"\b(?:I(?:\s+am|['’]m)?\s+(?:sorry|(?:can(?:not|['’]t|\s+not)|unable\s+to|not\s+able\s+to|won['’]t)\s+(?:help|assist|optimi[sz]e|rewrite|convert|translate|provide|determine|answer)\b"
-    r"(?!\s+(?:it|this)?\s*(?:any\s+)?(?:further|more|better)))|(?:please|could\s+you)\s+(?:provide|share)\b)|抱歉|对不起|请(?:您|你)?(?:先)?提供|(?:无法|不能)(?:提供|完成|改写|转换|回答|给出|确定)",
+    r"\b(?:I(?:\s+am|['’]m)?\s+(?:sorry|(?:can(?:not|['’]t|\s+not)|unable\s+to|not\s+able\s+to"
+    r"|won['’]t)\s+(?:help|assist|optimi[sz]e|rewrite|convert|translate|provide|determine|answer)\b"
+    r"(?!\s+(?:it|this)?\s*(?:any\s+)?(?:further|more|better)))"
+    r"|(?:please|could\s+you)\s+(?:provide|share)\b)"
+    r"|抱歉|对不起|请(?:您|你)?(?:先)?提供|(?:无法|不能)(?:提供|完成|改写|转换|回答|给出|确定)",
     re.I,
 )
 _UNCHANGED = re.compile(
-    r"already|\bno\s+(?:change|rewrite|conversion|modification)|as\s+is\b|identical|unchanged|compatible|无需|不需要|已经|已是|不变|相同|兼容",
+    r"already|\bno\s+(?:change|rewrite|conversion|modification)|as\s+is\b|identical|unchanged|compatible"
+    r"|无需|不需要|已经|已是|不变|相同|兼容",
     re.I,
 )
 #: How a text goes on that continues a list of questions instead of ending.
 _NEXT_QUESTION = re.compile(
-    r"^\W{0,5}(?:(?:(?:next|new|another)\s+)?(?:question|problem|instruction|user|human|task|exercise|input|example|(?:test\s+)?case|题目|问题|输入|示例|例题|例)\s*[\d一二三四]*\s*\W{0,3}[:：]"
+    r"^\W{0,5}(?:(?:(?:next|new|another)\s+)?(?:question|problem|instruction|user|human|task|exercise|input"
+    r"|example|(?:test\s+)?case|题目|问题|输入|示例|例题|例)\s*[\d一二三四]*\s*\W{0,3}[:：]"
     r"|SQL\s+for\s+[\w ]{2,30}:[ \t]*$|Convert\s+the\s+SQL\s+below)",
     re.I | re.M,
 )
@@ -147,7 +153,8 @@ def is_refusal(text: str) -> bool:
 
 #: What a question begins with, which a model may only repeat.
 _INSTRUCTION = re.compile(
-    r"\W*(?:please\s+|question:\s*)?(?:convert|translate|rewrite|optimi[sz]e)\s+(?:the|this|to|it|into|from)\b|\W*(?:请|将(?:以下|下面|下列))",
+    r"\W*(?:please\s+|question:\s*)?(?:convert|translate|rewrite|optimi[sz]e)\s+(?:the|this|to|it|into|from)\b"
+    r"|\W*(?:请|将(?:以下|下面|下列))",
     re.I,
 )
 
@@ -177,14 +184,16 @@ def find_next_question(text: str) -> int:
 
 _CHOICE = (
     r"(?:\b(?:option|version|approach|alternative|method|solution|variant|rewrite|query|way|plan"
-    r"|candidate|form|proposal|draft|attempt)\s+|(?:方案|方法|版本|写法|选项|方式|解法)\s*)[(（#]?"
+    r"|candidate|form|proposal|draft|attempt)\s+"
+    r"|(?:方案|方法|版本|写法|选项|方式|解法)\s*)[(（#]?"
     r"(?P<{}>[A-E]|[1-5]|[一二三四五]|one|two|three)(?![A-Za-z0-9])"
 )
 _CONDITION = r"(?![)）*]{0,3}\s*(?:only\s+)?(?:if|when|for|where|as\s+long|unless|仅|只)\b)"
 #: The words of an advice, with what is advised after or before them.
 _RECOMMENDED = re.compile(
     r"(?<!not )(?<!n't )(?<!不)(?:(?:recommend|prefer|suggest)\w{0,6}"
-    r"|\b(?:go|went|going|stick|stay)\s+with|(?:\bwould|['’]d|\b(?:so|thus|hence|therefore|please),?)\s+(?:use|choose|pick)|\b(?:choose|pick)|\bfinal\s+(?:answer|choice|decision|verdict|pick)|推荐|建议|首选|采用|选择|选用)"
+    r"|\b(?:go|went|going|stick|stay)\s+with|(?:\bwould|['’]d|\b(?:so|thus|hence|therefore|please),?)\s+(?:use|choose|pick)"
+    r"|\b(?:choose|pick)|\bfinal\s+(?:answer|choice|decision|verdict|pick)|推荐|建议|首选|采用|选择|选用)"
     rf"[^\n.。;!]{{0,40}}?{_CHOICE.format('after')}{_CONDITION}"
     r"|(?:选择?|推荐|采用|\b(?:pick|choose|recommend|prefer|go\s+with))[ *]*"
     r"(?P<letter>(?-i:[A-E]))(?!\w)"

@@ -23,9 +23,12 @@ _LEADING = r"(?:\s|;|\(|--[^\n]*(?:\n|$)|/\*(?:[^*]|\*(?!/))*\*/)*+"
 _SQL = re.compile(rf"{_LEADING}(?:{'|'.join(VERBS)})\b", re.I)
 #: A first word that is English where one of these follows.
 _ENGLISH = re.compile(
-    r"\s*(?:(?:with|use|start|if|from|set|do|call|select|replace|update|create|table|comment|begin)\s+(?:the|this|that|an?|your|you|these|it|by|not|all\s+of|here|care|regard|respect)\b"
-    r"(?!\s*[.,(=*;]|\s+(?:as|set|from|join|inner|left|where|values)\b)|(?:select|update|insert|delete|create|with)\s+(?:statements?|quer(?:y|ies)|clauses?)\b"
-    r"|(?:select|insert|update|delete|create|replace|merge|call|use|begin)\s*[:：](?=\s|\Z)|from\s+[\w.]+\s+import\b|(?:with|if)\s+[\w.]+(?:\([^\n]*\))?(?:\s+as\s+\w+|\s*==[^\n]+)?"
+    r"\s*(?:(?:with|use|start|if|from|set|do|call|select|replace|update|create|table|comment|begin)"
+    r"\s+(?:the|this|that|an?|your|you|these|it|by|not|all\s+of|here|care|regard|respect)\b"
+    r"(?!\s*[.,(=*;]|\s+(?:as|set|from|join|inner|left|where|values)\b)"
+    r"|(?:select|update|insert|delete|create|with)\s+(?:statements?|quer(?:y|ies)|clauses?)\b"
+    r"|(?:select|insert|update|delete|create|replace|merge|call|use|begin)\s*[:：](?=\s|\Z)"
+    r"|from\s+[\w.]+\s+import\b|(?:with|if)\s+[\w.]+(?:\([^\n]*\))?(?:\s+as\s+\w+|\s*==[^\n]+)?"
     r":[ \t]*$"
     r"|use\s+\w+(?:::|\s+qw\b))",  # code of another language
     re.I | re.M,
@@ -36,9 +39,13 @@ _INVISIBLE = re.compile(
 _JOINERS = re.compile("(?<=[\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?=[\x00-\x7f])")
 _WIDE_SPACES = re.compile("'[^'\n]*'|[\u00a0\u2000-\u200a\u202f\u3000]")
 _ROUTINE = re.compile(
-    r"\A[\s(;]*(?:--[^\n]*\n\s*)*(?:DROP\s+(?:FUNCTION|PROCEDURE|TRIGGER|EVENT)\s[^;\n]{1,200};\s*(?:--[^\n]*\n\s*)*(?=DELIMITER\b|CREATE\b))?(?:(?:IF\s+(?:OBJECT_ID|EXISTS)\b[^;]{1,300}?\bDROP\s+\w+\s+[\w.\[\]]+|USE\s+\S+"
+    r"\A[\s(;]*(?:--[^\n]*\n\s*)*(?:DROP\s+(?:FUNCTION|PROCEDURE|TRIGGER|EVENT)\s[^;\n]{1,200};"
+    r"\s*(?:--[^\n]*\n\s*)*(?=DELIMITER\b|CREATE\b))?"
+    r"(?:(?:IF\s+(?:OBJECT_ID|EXISTS)\b[^;]{1,300}?\bDROP\s+\w+\s+[\w.\[\]]+|USE\s+\S+"
     r"|SET\s+(?:ANSI_NULLS|QUOTED_IDENTIFIER|NOCOUNT)\s+ON)[ \t]*;?\s*(?:\bGO\s+)?"
-    r"(?:--[^\n]*\n\s*)*){0,4}(?:DELIMITER\b|DECLARE\b|BEGIN\b(?!\s*(?:;|TRAN|WORK\b))|DO\s+\$|CREATE\s+(?:OR\s+(?:REPLACE|ALTER)\s+)?(?:DEFINER\s*=\s*\S+\s+|(?:NON)?EDITIONABLE\s+)*(?:FUNCTION|PROC|PROCEDURE|TRIGGER|PACKAGE|EVENT)\b)",
+    r"(?:--[^\n]*\n\s*)*){0,4}"
+    r"(?:DELIMITER\b|DECLARE\b|BEGIN\b(?!\s*(?:;|TRAN|WORK\b))|DO\s+\$|CREATE\s+(?:OR\s+(?:REPLACE|ALTER)\s+)?"
+    r"(?:DEFINER\s*=\s*\S+\s+|(?:NON)?EDITIONABLE\s+)*(?:FUNCTION|PROC|PROCEDURE|TRIGGER|PACKAGE|EVENT)\b)",
     re.I,
 )
 # brackets and characters that a parser is given
@@ -83,7 +90,8 @@ _COMMON = (
     r" | (?P<dollar>\$(?:[A-Za-z_]\w*)?\$) | (?P<mark>[();\n→⇒➜≡✅❌✔✗。—–]"
     r"|,(?=\s*(?:这|因为|其中|从而|避免|以便))"
     rf"|(?:[=-]+>|===?){_STARTS}|[.!](?=[ ]+(?-i:[A-Z])[a-z'’]*[ ,])"
-    r"|,(?=\s+(?:which|so|because|since)\s+(?!AS\b|FROM\b)[a-z]+\s+[a-z])|\b(?:because|so\s+that|instead\s+of)\b|\bwhich\s+(?:is|are|will|can|lets|[a-z]+s)\b|\b(?:returns?|gives?|does|runs|works|produces)\s+"
+    r"|,(?=\s+(?:which|so|because|since)\s+(?!AS\b|FROM\b)[a-z]+\s+[a-z])|\b(?:because|so\s+that|instead\s+of)\b"
+    r"|\bwhich\s+(?:is|are|will|can|lets|[a-z]+s)\b|\b(?:returns?|gives?|does|runs|works|produces)\s+"
     r"(?:the|an?|exactly|only|all|it|this|much|faster|in|on|as)\b)"
 )
 _LEXER = re.compile(rf"'(?:[^']|'')*(?:'|\Z) | {_COMMON}", re.X | re.I)
@@ -121,7 +129,8 @@ _CODE = re.compile(
 _UNFINISHED = re.compile(
     r"(?:[,(=<>+*/|-]|\b(?:SELECT|DISTINCT|FROM|WHERE|AND|OR|ON|BY|AS|SET|VALUES|IN|JOIN|HAVING"
     r"|NOT|LIKE|BETWEEN|UNION|(?<!BY )ALL|WITH|INTO|UPDATE|TABLE|CASE|WHEN|THEN|ELSE|LIMIT|USING"
-    r"|BEGIN|IS))\s*\Z",
+    r"|BEGIN|IS))"
+    r"\s*\Z",
     re.I,
 )
 
@@ -194,8 +203,10 @@ def drop_client_commands(sql: str, dialect: str) -> str:
 
 #: Words that open and close the blocks of a routine, and what hides such words.
 _BLOCK_WORDS = re.compile(
-    r"(?P<hidden>'(?:[^']|'')*+(?:'|\Z)|\"[^\"\n]*\"|`[^`]*`|--[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z))|(?P<dollar>\$(?:[A-Za-z_]\w*)?\$)|(?P<opens>\b(?:BEGIN(?!\s*(?:;|TRAN|WORK\b))|CASE)\b)"
-    r"|(?P<closes>\bEND\b(?!\s+(?:IF|LOOP|WHILE|REPEAT|FOR)\b)(?:\s+(?:CASE|TRY|CATCH)\b)?)|(?P<stop>;)",
+    r"(?P<hidden>'(?:[^']|'')*+(?:'|\Z)|\"[^\"\n]*\"|`[^`]*`|--[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z))"
+    r"|(?P<dollar>\$(?:[A-Za-z_]\w*)?\$)|(?P<opens>\b(?:BEGIN(?!\s*(?:;|TRAN|WORK\b))|CASE)\b)"
+    r"|(?P<closes>\bEND\b(?!\s+(?:IF|LOOP|WHILE|REPEAT|FOR)\b)(?:\s+(?:CASE|TRY|CATCH)\b)?)"
+    r"|(?P<stop>;)",
     re.I,
 )
 #: What may stand between the last word of a routine and its end.
@@ -305,7 +316,9 @@ _MARKDOWN = re.compile(r"\s*(?:#{1,6}\s|\*\*|__|•\s|>\s|\d{1,2}[.)、]\s|```|~
 #: An item of a list, which is no operator with its operand.
 _BULLET = re.compile(
     r"[-*+]\s+(?:[`*\"“\[✓✔\u3400-\u9fff]|[A-Z][\w ]{0,40}(?:->|→|:)"
-    r"|(?:no|not|uses?|avoids?|removes?|adds?|replaces?|keeps?)\s+(?!(?:as|from|and|or|end)\b)[A-Za-z]|[A-Za-z'’-]+[:,]?\s+(?!(?:as|from|and|or|end|then|else|when|where|over|desc|asc|is|in|between|group|order)\b)[a-z`\"'=<>≤→-])"
+    r"|(?:no|not|uses?|avoids?|removes?|adds?|replaces?|keeps?)\s+(?!(?:as|from|and|or|end)\b)[A-Za-z]"
+    r"|[A-Za-z'’-]+[:,]?\s+(?!(?:as|from|and|or|end|then|else|when|where|over|desc|asc|is|in|between"
+    r"|group|order)\b)[a-z`\"'=<>≤→-])"
 )
 #: Letters of scripts that names in SQL are not written in as a rule: CJK, Cyrillic, Greek, ...
 _FOREIGN = re.compile("[\u0370-\u0dff\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -315,14 +328,18 @@ _NO_CODE_LINE = re.compile(
     r"|[A-Z][\w ,()#-]{0,40}[:：]\s*(?:SELECT|WITH|INSERT|UPDATE|DELETE|MERGE|CREATE)\s"
 )
 _HEADING = re.compile(
-    r"(?:explanations?|notes?|changes|why|done|reason(?:ing)?|rationale|key|summary|remarks?|usage|original|alternative(?:ly)?|index(?:es)?|output|here|this|that|these|it|the|and|but|so|or|if"
-    r"|i|in|for|on|as|because|since|where|when|both|let|hope|please|also|now|what|how|no|you|we|there|which|using|all|each|then|finally|with|to|by|first|second|example|result|thanks"
+    r"(?:explanations?|notes?|changes|why|done|reason(?:ing)?|rationale|key|summary|remarks?|usage"
+    r"|original|alternative(?:ly)?|index(?:es)?|output|here|this|that|these|it|the|and|but|so|or|if"
+    r"|i|in|for|on|as|because|since|where|when|both|let|hope|please|also|now|what|how|no|you|we"
+    r"|there|which|using|all|each|then|finally|with|to|by|first|second|example|result|thanks"
     r"|optimi[sz]ed|converted|final|corrected|improved|rewritten|suggested|recommended)\b",
     re.I,
 )
 _SQL_LINE = re.compile(
-    r"(?:AND|OR|ON|WHERE|FROM|SELECT|GROUP\s+BY|ORDER\s+BY|HAVING|LIMIT|OFFSET|FETCH|UNION|EXCEPT|INTERSECT|MINUS|(?:LEFT|RIGHT|FULL|INNER|CROSS|NATURAL|STRAIGHT_)?\s*(?:OUTER\s+)?JOIN|SET"
-    r"|VALUES|RETURNING|USING|WHEN|THEN|ELSE|END|CASE|AS|IN|EXISTS|BETWEEN|LIKE|IS|NOT|WINDOW|BY|FOR|CONNECT|START|WITH|INTO|PARTITION|QUALIFY|LATERAL|TABLE|INSERT|UPDATE|DELETE|CREATE"
+    r"(?:AND|OR|ON|WHERE|FROM|SELECT|GROUP\s+BY|ORDER\s+BY|HAVING|LIMIT|OFFSET|FETCH|UNION|EXCEPT"
+    r"|INTERSECT|MINUS|(?:LEFT|RIGHT|FULL|INNER|CROSS|NATURAL|STRAIGHT_)?\s*(?:OUTER\s+)?JOIN|SET"
+    r"|VALUES|RETURNING|USING|WHEN|THEN|ELSE|END|CASE|AS|IN|EXISTS|BETWEEN|LIKE|IS|NOT|WINDOW|BY"
+    r"|FOR|CONNECT|START|WITH|INTO|PARTITION|QUALIFY|LATERAL|TABLE|INSERT|UPDATE|DELETE|CREATE"
     r"|ALTER|DROP|MERGE|DO|GO|COMMIT|BEGIN|CALL|EXEC|DECLARE|OPTION|DESC|ASC|INTERVAL)\b",
     re.I,
 )

@@ -354,7 +354,8 @@ def _python_literal(text: str) -> Any:
 
 
 _RELAXED = re.compile(
-    r"\"(?:[^\"\\]|\\.)*+\"|'(?P<single>(?:[^'\\]|\\.)*+)'|(?P<comment>//[^\n]*|/\*(?:[^*]|\*(?!/))*+\*/)|-?\d[\w.+-]*|(?P<word>[A-Za-z_]\w*)(?P<names>(?=\s*:))?",
+    r"\"(?:[^\"\\]|\\.)*+\"|'(?P<single>(?:[^'\\]|\\.)*+)'|(?P<comment>//[^\n]*|/\*(?:[^*]|\*(?!/))*+\*/)"
+    r"|-?\d[\w.+-]*|(?P<word>[A-Za-z_]\w*)(?P<names>(?=\s*:))?",
     re.S,
 )
 _WORDS = {"null": "null", "none": "null", "true": "true", "false": "false"}
