@@ -180,11 +180,8 @@ def _write_template(args: argparse.Namespace) -> int:
     if args.part not in ("", *parts):
         raise UsageError(Note("cli_part", part=args.part, names=", ".join(parts)))
     settings = _load_cli_settings(args)
-    described = [
-        form
-        for part in ([args.part] if args.part else parts)
-        if (form := data_client.load_upload_template(args.benchmark, part, settings)) is not None
-    ]
+    chosen = [args.part] if args.part else parts
+    described = data_client.load_upload_templates(args.benchmark, chosen, settings)
     if not described:
         raise UsageError(Note("cli_no_example", benchmark=args.benchmark))
     text = build_starter(args.benchmark, described)

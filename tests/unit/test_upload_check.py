@@ -8,7 +8,7 @@ import pytest
 from evalcore import catalog
 from evalcore.runner import uploads
 from evalcore.runner.jobs import TaskContext
-from evalcore.runner.jobs.dataset_service import describe_template, validate_upload
+from evalcore.runner.jobs.dataset_service import describe_templates, validate_upload
 from evalcore.runner.uploads import MAX_ERRORS, Upload, find_upload_form
 from evalcore.settings import Settings
 
@@ -48,8 +48,7 @@ BY_FILE = [
 @pytest.mark.parametrize("form", ["jsonl", "csv"])
 def test_the_templates_of_every_benchmark_can_be_handed_in(tmp_path, key, form):
     part = find_upload_form(key).parts[0]
-    made = describe_template(TaskContext(SETTINGS), key, part)
-    assert made is not None
+    [made] = describe_templates(TaskContext(SETTINGS), key, [part])
     required = {field.name for field in made.fields if field.required}
     assert find_upload_form(key).identity in required
     report = checked(tmp_path, getattr(made, form), key=key, part=part, file=f"x.{form}")

@@ -70,7 +70,7 @@ class Task(Record, frozen=True):
 _GIB = 1 << 30
 #: The verbs of `dataset_service`; what they read may be hostile.
 _DATASET_TASKS = (
-    *("index_datasets", "describe_template", "validate_upload", "map_upload_lines"),
+    *("index_datasets", "describe_templates", "validate_upload", "map_upload_lines"),
     "save_upload",
 )
 TASKS: Mapping[str, Task] = MappingProxyType(

@@ -45,12 +45,12 @@ def ensure_indexes(locations: Sequence[DatasetLocation], settings: Settings) -> 
     jobs.call_task("index_datasets", {"locations": locations}, settings, int)
 
 
-def load_upload_template(benchmark: str, part: str, settings: Settings) -> UploadPart | None:
-    """What the cases of one part of a benchmark look like, None where no bundled case shows it."""
-    arguments = {"benchmark": benchmark, "part": part}
-    kind: Any = UploadPart | None
-    template: UploadPart | None = jobs.call_task("describe_template", arguments, settings, kind)
-    return template
+def load_upload_templates(
+    benchmark: str, parts: Sequence[str], settings: Settings
+) -> list[UploadPart]:
+    """What the cases of parts of a benchmark look like, where a bundled one shows it."""
+    arguments = {"benchmark": benchmark, "parts": parts}
+    return jobs.call_task("describe_templates", arguments, settings, list[UploadPart])
 
 
 def validate_upload(upload: Upload, visitor: Visitor, settings: Settings) -> Validation:

@@ -69,16 +69,20 @@ def _build_dataset_index(location: DatasetLocation) -> tuple[list[Sample], Datas
     return samples, datasets.summarize_samples(samples, dataset_hash(samples))
 
 
-def describe_template(context: TaskContext, benchmark: str, part: str) -> uploads.UploadPart | None:
-    """What the cases of one part of a benchmark look like."""
+def describe_templates(
+    context: TaskContext, benchmark: str, parts: list[str]
+) -> list[uploads.UploadPart]:
+    """What the cases of parts of a benchmark look like, where a bundled one shows it."""
     loader = RowLoader(benchmark, context.settings)
+
+    def describe_part(part: str) -> uploads.UploadPart | None:
+        def can_load(row: dict[str, Any]) -> bool:
+            return isinstance(loader.load_rows(folder, [(1, row)], part), list)
+
+        return uploads.describe_part(benchmark, part, context.settings, can_load)
+
     with loader.open_scratch_folder() as folder:
-        return uploads.describe_part(
-            benchmark,
-            part,
-            context.settings,
-            lambda row: isinstance(loader.load_rows(folder, [(1, row)], part), list),
-        )
+        return [template for part in parts if (template := describe_part(part)) is not None]
 
 
 def validate_upload(context: TaskContext, upload: Upload, room: str) -> Validation:

@@ -40,7 +40,7 @@ def case_part_title(benchmark: str, part: str) -> str:
     return look_up(f"datasets.part.{part}") or metric_title(benchmark, part)
 
 
-_templates: SingleFlightCache[UploadPart | None] = SingleFlightCache(64)
+_templates: SingleFlightCache[list[UploadPart]] = SingleFlightCache(64)
 
 
 def draw_case_form(benchmark: str, part: str, settings: Settings) -> None:
@@ -48,16 +48,17 @@ def draw_case_form(benchmark: str, part: str, settings: Settings) -> None:
     st.subheader(tr("datasets.form"), anchor=False)
     try:
         with st.spinner(tr("datasets.form_reading")):
-            form = _templates.get(
+            forms = _templates.get(
                 (benchmark, part, settings.datasets),
-                lambda: data_client.load_upload_template(benchmark, part, settings),
+                lambda: data_client.load_upload_templates(benchmark, (part,), settings),
             )
     except EvalboardError as error:
         st.error(escape_markdown(error, 400), icon=":material/error:")
         return
-    if form is None:
+    if not forms:
         st.caption(tr("datasets.no_form"))
         return
+    [form] = forms
     st.caption(tr("datasets.form_about"))
     if (special := find_benchmark_text(benchmark, "form", current_language())) is not None:
         st.caption(special)
