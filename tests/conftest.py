@@ -23,16 +23,19 @@ for variable in ("EVALBOARD_LANG", "LC_ALL", "LC_MESSAGES"):
     os.environ.pop(variable, None)
 os.environ["LANG"] = "C.UTF-8"
 
-#: Files that take a minute or more: they begin first, so that none is waited for at the end.
+#: Files that take a minute or more: they begin first, so that none is waited for at the end. Of
+#: those that make the same first, a model or an environment, one alone: others would wait for it.
 _LONG = frozenset(
     {
         "test_bundled_optimization.py",
+        "test_first_screen.py",
         "test_hf_run.py",
         "test_kills.py",
+        "test_lm_eval_runs.py",
+        "test_looks.py",
         "test_scale_verify.py",
         "test_sql_pairs.py",
         "test_swe_run.py",
-        "test_tiny_model.py",
     }
 )
 
@@ -71,6 +74,5 @@ def _thin_samples(items: list[pytest.Item]) -> None:
 
 
 def _turn(item: pytest.Item) -> int:
-    if item.path.parent.name == "browser":
-        return 2
-    return 0 if item.path.name in _LONG else 1
+    last = 2 if item.path.parent.name == "browser" else 0
+    return last + (item.path.name not in _LONG)

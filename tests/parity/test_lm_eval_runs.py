@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,23 +22,16 @@ from evalcore.errors import UsageError
 from evalcore.runner import plan
 from evalcore.runner.in_process import plan_checked_run, work_on_run_here
 from evalcore.runner.run_request import RunRequest
-from evalcore.settings import Settings, load_settings, override_data_folder
+from evalcore.settings import Settings, override_data_folder
 from evalcore.store.run_folder import RunFolder
-from tests.support.lm_eval import TASKS, find_lm_eval_python, serve_completions
+from tests.support.lm_eval import TASKS, harnesses, python, serve_completions, settings
 from tests.support.worker_runs import wait_until
 
+__all__ = ["harnesses", "python", "settings"]
+
+pytestmark = pytest.mark.usefixtures("harnesses")
+
 KEY = "academic"
-
-
-@pytest.fixture(scope="module")
-def python() -> str:
-    return find_lm_eval_python()
-
-
-@pytest.fixture
-def settings(tmp_path: Path, python: str, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    monkeypatch.setenv("EVALBOARD_LM_EVAL_PYTHON", python)
-    return load_settings(tmp_path / "data")
 
 
 def create_run(settings: Settings, request: RunRequest) -> RunFolder:
@@ -149,22 +143,14 @@ def test_a_killed_run_asks_nothing_twice_that_was_answered(settings: Settings) -
     assert scores["evalboard_arithmetic"] == scores["evalboard_code"] == 50.0
 
 
-def test_the_tasks_of_every_profile_exist(python: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("EVALBOARD_LM_EVAL_PYTHON", python)
+def test_the_tasks_of_every_profile_exist(harnesses: Callable[..., HarnessProcess]) -> None:
     file = load_profiles()
     tasks = {task for profile in file.profiles.values() for task in profile.tasks}
-    harness = HarnessProcess([TASKS], defaults=True)
-    try:
-        known = set(harness.list_tasks([]))
-    finally:
-        harness.close()
+    known = set(harnesses([TASKS], defaults=True).list_tasks([]))
     assert tasks | set(file.variants) | set(file.variants.values()) <= known
 
 
-def test_a_task_of_ones_own_is_asked_and_its_template_cannot_reach_python(
-    tmp_path: Path, python: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("EVALBOARD_LM_EVAL_PYTHON", python)
+def test_a_task_of_ones_own_is_asked_and_its_template_cannot_reach_python(tmp_path: Path) -> None:
     task = (TASKS / "evalboard_choices.yaml").read_text(encoding="utf-8")
     task = task.replace("task: evalboard_choices", "task: own")
     task = task.replace("choices.jsonl", str(TASKS / "choices.jsonl"))
@@ -205,8 +191,7 @@ def test_a_program_passes_only_if_it_runs_to_its_end(program: str, passed: bool)
 
 
 def test_the_verb_searches_the_tasks_of_lm_eval(
-    tmp_path: Path, python: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("EVALBOARD_LM_EVAL_PYTHON", python)
     assert main([KEY, "list", "--search", "ARC challenge", "--data", str(tmp_path)]) == 0
     assert "arc_challenge" in capsys.readouterr().out.splitlines()

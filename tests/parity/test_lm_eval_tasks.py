@@ -4,7 +4,6 @@ metrics, with the tests' tiny local model and with a model that answers by rule 
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,29 +12,24 @@ from evalcore.access.secrets import Secrets
 from evalcore.runner import plan
 from evalcore.runner.in_process import plan_checked_run, work_on_run_here
 from evalcore.runner.run_request import RunRequest
-from evalcore.settings import Settings, load_settings, override_data_folder
+from evalcore.settings import Settings, override_data_folder
 from evalcore.store.run_folder import RunFolder
 from tests.support.lm_eval import (
     evaluate_by_lm_eval,
-    find_lm_eval_python,
+    harnesses,
+    python,
     serve_completions,
+    settings,
 )
-from tests.support.tiny_models import TinyModel, tiny  # noqa: F401
+from tests.support.tiny_models import TinyModel, tiny
+
+__all__ = ["harnesses", "python", "settings", "tiny"]
+
+pytestmark = pytest.mark.usefixtures("harnesses")
 
 KEY = "academic"
 GENERATION, CHOICES, CODE = "evalboard_arithmetic", "evalboard_choices", "evalboard_code"
 INSTRUCTIONS = "evalboard_instructions"
-
-
-@pytest.fixture(scope="session")
-def python() -> str:
-    return find_lm_eval_python()
-
-
-@pytest.fixture
-def settings(tmp_path: Path, python: str, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    monkeypatch.setenv("EVALBOARD_LM_EVAL_PYTHON", python)
-    return load_settings(tmp_path / "data")
 
 
 def run_here(settings: Settings, request: RunRequest) -> RunFolder:
@@ -78,7 +72,7 @@ def compare(folder: RunFolder, official: dict[str, Any], tolerance: float) -> No
 def test_the_tiny_model_gets_what_lm_eval_gives_it(
     settings: Settings,
     python: str,
-    tiny: TinyModel,  # noqa: F811
+    tiny: TinyModel,
 ) -> None:
     tasks, limit = [GENERATION, CHOICES, CODE], 4
     official = evaluate_by_lm_eval(python, tasks, str(tiny.base), limit)

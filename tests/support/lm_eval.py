@@ -15,12 +15,17 @@ import sys
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+import pytest
+
+from evalcore.benchmarks.academic.harness import HarnessProcess
+from evalcore.settings import Settings, load_settings
 
 ROOT = Path(__file__).resolve().parents[2]
 TASKS = ROOT / "datasets" / "academic"
@@ -29,25 +34,64 @@ _TOKEN = re.compile(r"\s*\S+|\s+\Z")
 
 def find_lm_eval_python() -> str:
     """An interpreter with lm-eval: this one, or that of an environment made once under `build/`,
-    which takes the other packages from here."""
+    which takes the other packages, pip among them, from here."""
     if find_spec("lm_eval"):
         return sys.executable
     from filelock import FileLock
 
-    pins = (ROOT / "constraints.txt").read_bytes()
-    home = ROOT / "build" / f"lm-eval-{hashlib.sha256(pins).hexdigest()[:12]}"
+    pins = ROOT / "constraints.txt"
+    home = ROOT / "build" / f"lm-eval-{hashlib.sha256(pins.read_bytes()).hexdigest()[:12]}"
     python, done = home / "bin" / "python", home / "complete"
     home.parent.mkdir(exist_ok=True)
     with FileLock(f"{home}.lock"):
         if not done.exists():
-            subprocess.run([sys.executable, "-m", "venv", "--clear", str(home)], check=True)
+            create = [sys.executable, "-m", "venv", "--clear", "--without-pip", str(home)]
+            subprocess.run(create, check=True)
             packages = next((home / "lib").glob("python*/site-packages"))
             paths = [path for path in sys.path if path.endswith("site-packages")]
             (packages / "shared.pth").write_text("\n".join(paths), encoding="utf-8")
-            install = [str(python), "-m", "pip", "install", "--quiet", "lm-eval", "evaluate"]
-            subprocess.run([*install, "-c", str(ROOT / "constraints.txt")], check=True, cwd=ROOT)
+            install = [str(python), "-m", "pip", "install", "--quiet", "--no-compile"]
+            subprocess.run([*install, "lm-eval", "evaluate", "-c", str(pins)], check=True, cwd=ROOT)
             done.touch()
     return str(python)
+
+
+@pytest.fixture(scope="module")
+def python() -> str:
+    return find_lm_eval_python()
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return load_settings(tmp_path / "data")
+
+
+@pytest.fixture(scope="module")
+def harnesses(python: str) -> Iterator[Callable[..., HarnessProcess]]:
+    """`harnesses(folders, defaults=...)`: one process of lm-eval for all who ask the same of this
+    module, the benchmark included, as each takes seconds to import it."""
+    processes: dict[tuple[tuple[Path, ...], bool], HarnessProcess] = {}
+
+    def share_process(folders: Sequence[Path], *, defaults: bool) -> HarnessProcess:
+        key = (tuple(folders), defaults)
+        if key not in processes:
+            processes[key] = SharedProcess(folders, defaults=defaults)
+        return processes[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("EVALBOARD_LM_EVAL_PYTHON", python)
+        for user in ("benchmark", "listing"):
+            patch.setattr(f"evalcore.benchmarks.academic.{user}.HarnessProcess", share_process)
+        yield share_process
+    for process in processes.values():
+        HarnessProcess.close(process)
+
+
+class SharedProcess(HarnessProcess):
+    """A process that the others go on using when one of them is done."""
+
+    def close(self) -> None:
+        return
 
 
 def answer_prompt(prompt: str) -> str:
