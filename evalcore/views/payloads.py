@@ -191,7 +191,8 @@ def _list_dataset_folders(settings: Settings) -> list[Row]:
     folders = sorted(path for path in Path(settings.datasets).glob("*") if path.is_dir())
     rows = []
     for folder in folders:
-        counts = {path.name: _count_jsonl_rows(path) for path in sorted(folder.glob("*.jsonl"))}
+        files = sorted([*folder.glob("*.jsonl"), *folder.glob("*/tasks_*.jsonl")])
+        counts = {path.relative_to(folder).as_posix(): _count_jsonl_rows(path) for path in files}
         rows.append({"name": folder.name, "cases": sum(counts.values()), "files": counts})
     return rows
 

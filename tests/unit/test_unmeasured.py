@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from evalcore.cli.main import main
+from evalcore.settings import Settings
 from evalcore.views import payloads
 from evalcore.views.runs import all_rows
 from tests.support import stored_runs
@@ -64,3 +65,12 @@ def test_a_zero_that_was_measured_and_a_claim_stay_numbers(settings):
     unmeasured(settings, level=0)
     rows = {row.run_id: row for row in all_rows(settings.run_roots)}
     assert rows["run-1"].scores == {stored_runs.BENCHMARK: 0.0}
+
+
+def test_tasks_in_the_folders_of_domains_are_listed_as_cases():
+    listed = {row["name"]: row for row in payloads.build_listing("datasets", Settings())}
+    assert {listed[name]["cases"] for name in ("tau_bench", "tau2_bench")}.isdisjoint({0})
+    assert listed["tau2_bench"]["files"].keys() == {
+        f"{domain}/tasks_bundled.jsonl"
+        for domain in ("retail", "airline", "telecom", "banking_knowledge")
+    }
