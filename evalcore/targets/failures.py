@@ -343,15 +343,6 @@ def provider_message(body: str) -> str:
     return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
 
 
-def error_code(body: str) -> str:
-    """The provider's word for an error (`code`, else `type`); empty where there is none."""
-    reply = _decode_error_body(body)
-    error = reply.get("error") if isinstance(reply, dict) else None
-    if not isinstance(error, dict):
-        return ""
-    return str(error.get("code") or error.get("type") or "")
-
-
 def parse_retry_after(
     headers: Mapping[str, str], body: str = "", now: float | None = None
 ) -> float | None:

@@ -17,6 +17,8 @@ from tests.support.scale_tree import CAPABILITY, TreeBuilder, claim, model, repo
 
 MONTH = "2026-05"
 DESKTOP, PHONE = (1440, 900), (390, 844)
+#: The fresh board shows in every run that the Chinese answer fits too.
+ENGLISH_FIRST = ["en", pytest.param("zh", marks=pytest.mark.full)]
 FACTS = ("leader", "lead", "certainty", "scope")
 #: Where the parts of the answer end, and the first row; in pixels below the top of the window.
 _ENDS = """facts => {
@@ -55,7 +57,7 @@ def test_the_shipped_boards_answer_on_the_first_screen(shipped, tabs, language, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("language", ENGLISH_FIRST)
 def test_an_imported_board_answers_on_the_first_screen(served, tabs, tmp_path, language) -> None:
     settings = Settings(data=str(served.data), shipped=str(tmp_path / "none"))
     tree = TreeBuilder(tmp_path / "public")
@@ -82,7 +84,7 @@ def test_a_fresh_board_answers_on_the_first_screen(served, tabs, tmp_path, langu
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("language", ENGLISH_FIRST)
 def test_where_nobody_is_ranked_that_comes_before_the_controls(served, tabs, tmp_path, language):
     settings = Settings(data=str(served.data), shipped=str(tmp_path / "none"))
     make_run(settings, Plan(target="openai:cut", failing=3))

@@ -114,9 +114,9 @@ def test_it_is_small_and_its_prompts_are_short(tiny: TinyModel):
     assert not list(tiny.base.glob("*.bin"))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(4)  # a whole run in float32 is in test_hf_run
 @pytest.mark.parametrize(
-    ("dtype", "least"), [("float32", 0.97), ("bfloat16", 0.9), ("int8", 0.9), ("int4", 0.9)]
+    ("dtype", "least"), [("int4", 0.9), ("int8", 0.9), ("bfloat16", 0.9), ("float32", 0.97)]
 )
 def test_it_answers_what_it_was_not_taught(tiny: TinyModel, dtype, least):
     model, tokenizer = load(tiny, dtype)

@@ -162,11 +162,6 @@ def find_attachments(sample: Sample) -> tuple[Path, ...]:
     return (path,)
 
 
-def needs_web(sample: Sample) -> bool:
-    """Whether those who answered the question used a browser or a search engine."""
-    return bool(sample.meta.get("needs_web"))
-
-
 def _build_scoring_sample(line: _DatasetLine) -> Sample:
     """Never hidden: its reference is given to score by, whatever it is."""
     level = line.row.get("Level", line.row.get("level"))
