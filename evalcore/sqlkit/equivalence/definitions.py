@@ -51,6 +51,8 @@ def compare_definitions(
             return Equivalence("different", 1, 1, counterexample=other_kind)
     others = list_defined_tables(question.schema, answer, question.engine)
     created = list_defined_tables(question.schema, question.reference, question.engine) or others
+    if not created:
+        return verdict
     database = fill_parents(schema, created, question.seed)
     parents = {f.table for table in (*created, *others) for f in table.foreign}
     for table in reversed(sort_by_dependency(schema)):

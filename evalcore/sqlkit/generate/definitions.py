@@ -27,6 +27,7 @@ _MAX_VALUES = 16  # of a column that a CHECK bounds
 _BOUNDS = frozenset(
     2**bits + step for bits in (7, 8, 15, 16, 23, 24, 31, 32, 63) for step in (-1, 0)
 )
+_DEFINES = re.compile(r"\b(?:CREATE|ALTER)\b", re.I)
 
 
 class TableRows(Record, frozen=True):
@@ -56,6 +57,8 @@ def read_altered_schema(ddl: Sequence[str], sql: str, dialect: str) -> Schema:
 
 def list_defined_tables(ddl: Sequence[str], sql: str, dialect: str) -> tuple[Table, ...]:
     """The tables with columns that are read of a statement, or that it alters."""
+    if not _DEFINES.search(sql):
+        return ()
     before = read_schema(ddl, dialect)
     after = [_add_index_keys(t, sql, dialect) for t in read_schema((*ddl, sql), dialect).tables]
     return tuple(table for table in after if before.find_table(table.name) != table)

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations, product
+from typing import NamedTuple, TypeVar
 
 import sqlglot
 from sqlglot import exp
@@ -25,6 +26,8 @@ from evalcore.sqlkit.generate.conditions import (
     iter_constants,
     list_column_names,
 )
+
+Node = TypeVar("Node", bound=exp.Expr)
 
 
 class Hints(Record, frozen=True):
@@ -108,7 +111,7 @@ def _read_trees(trees: tuple[exp.Expr, ...]) -> _Reading:
         keys=frozenset(
             name
             for tree in trees
-            for g in tree.find_all(exp.Group)
+            for g in find_nodes(tree, exp.Group)
             for name in list_column_names(g)
         ),
         grouped=tuple(name for tree in trees for name in _iter_grouped_columns(tree)),
@@ -188,17 +191,39 @@ def parse_trees(sql: str, dialect: str) -> tuple[exp.Expr, ...]:
     return tuple(tree for tree in parsed if tree is not None)
 
 
+class _Root(NamedTuple):
+    """A tree as itself: two with the same nodes are not the same."""
+
+    tree: exp.Expr
+
+    def __hash__(self) -> int:
+        return id(self.tree)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Root) and self.tree is other.tree
+
+
+@lru_cache(maxsize=32)
+def _walk_tree(root: _Root) -> tuple[exp.Expr, ...]:
+    return tuple(root.tree.walk())
+
+
+def find_nodes(tree: exp.Expr, *types: type[Node]) -> Iterator[Node]:
+    """`tree.find_all` for a tree of `parse_trees`, which is walked but once."""
+    return (node for node in _walk_tree(_Root(tree)) if isinstance(node, types))
+
+
 def _collect_aliases(trees: Sequence[exp.Expr]) -> dict[str, tuple[str, ...]]:
     """Columns by the alias of the expression that they stand in."""
     columns_by_alias: dict[str, dict[str, None]] = defaultdict(dict)
     for tree in trees:
-        for alias in tree.find_all(exp.Alias):
+        for alias in find_nodes(tree, exp.Alias):
             inner = alias.this
             parts = inner.this.selects if isinstance(inner, exp.Subquery) else (inner,)
             for name in (name for part in parts for name in list_column_names(part)):
                 if name != alias.alias.lower():
                     columns_by_alias[alias.alias.lower()][name] = None
-        for named in tree.find_all(exp.CTE, exp.Subquery):  # WITH r (n) AS (SELECT id ...)
+        for named in find_nodes(tree, exp.CTE, exp.Subquery):  # WITH r (n) AS (SELECT id ...)
             declared = named.args["alias"].columns if named.args.get("alias") else ()
             for identifier, part in zip(declared, _list_selected(named.this), strict=False):
                 for name in list_column_names(part):
@@ -260,27 +285,27 @@ _COMPARING = (*_EQUATING, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 def _iter_joined_columns(
     tree: exp.Expr, comparing: tuple[type[exp.Expr], ...]
 ) -> Iterator[tuple[str, str]]:
-    for node in tree.find_all(*comparing):
+    for node in find_nodes(tree, *comparing):
         if isinstance(node.this, exp.Column) and isinstance(node.expression, exp.Column):
             yield node.this.name.lower(), node.expression.name.lower()
-    for membership in tree.find_all(exp.In):
+    for membership in find_nodes(tree, exp.In):
         query = membership.args.get("query")
         selected = query.this.selects if isinstance(query, exp.Subquery) else ()
         for left, right in zip(list_column_names(membership.this), selected, strict=False):
             for name in list_column_names(right)[:1]:
                 yield left, name
-    for join in tree.find_all(exp.Join):
+    for join in find_nodes(tree, exp.Join):
         for using in join.args.get("using") or ():
             yield using.name.lower(), using.name.lower()
 
 
 def _iter_row_counts(tree: exp.Expr) -> Iterator[int]:
-    for limit in tree.find_all(exp.Limit, exp.Offset, exp.Fetch):
+    for limit in find_nodes(tree, exp.Limit, exp.Offset, exp.Fetch):
         inner = limit.args.get("expression") or limit.args.get("count")
         if inner is not None:
             yield from _iter_integers(inner)
     counting = set(_iter_rank_aliases(tree))
-    for node in tree.find_all(*COMPARISONS, exp.Between):
+    for node in find_nodes(tree, *COMPARISONS, exp.Between):
         sides = list(node.iter_expressions())
         named = counting.intersection(name for side in sides for name in list_column_names(side))
         if named or node.find(exp.Count, exp.RowNumber, exp.Rank, exp.DenseRank) is not None:
@@ -289,7 +314,7 @@ def _iter_row_counts(tree: exp.Expr) -> Iterator[int]:
 
 def _iter_rank_aliases(tree: exp.Expr) -> Iterator[str]:
     """The aliases, folded, of counts and of numbers that rows are given."""
-    for alias in tree.find_all(exp.Alias):
+    for alias in find_nodes(tree, exp.Alias):
         counted = alias.this.this if isinstance(alias.this, exp.Window) else alias.this
         if isinstance(counted, _NUMBERING):
             yield alias.alias.lower()
@@ -305,26 +330,26 @@ def _iter_integers(node: exp.Expr) -> Iterator[int]:
 
 
 def _has_ranking(tree: exp.Expr) -> bool:
-    limits = (limit for limit in tree.find_all(exp.Limit, exp.Fetch) if limit.parent is not tree)
-    return tree.find(*_RANKING) is not None or next(limits, None) is not None
+    limits = (limit for limit in find_nodes(tree, exp.Limit, exp.Fetch) if limit.parent is not tree)
+    return next(find_nodes(tree, *_RANKING), None) is not None or next(limits, None) is not None
 
 
 def _iter_sorted_columns(tree: exp.Expr) -> Iterator[str]:
-    for node in tree.find_all(*_ORDERING):
+    for node in find_nodes(tree, *_ORDERING):
         yield from list_column_names(node.this)
 
 
 def _iter_grouped_columns(tree: exp.Expr) -> Iterator[str]:
-    for group in tree.find_all(exp.Group):
+    for group in find_nodes(tree, exp.Group):
         yield from list_column_names(group)
-    for window in tree.find_all(exp.Window):
+    for window in find_nodes(tree, exp.Window):
         for key in window.args.get("partition_by") or ():
             yield from list_column_names(key)
 
 
 def _iter_alternatives(tree: exp.Expr) -> Iterator[tuple[str, str]]:
     """Each column of one side of an OR, or of the conditions of a UNION, with each of the other."""
-    for node in tree.find_all(exp.Or, exp.Union):
+    for node in find_nodes(tree, exp.Or, exp.Union):
         if isinstance(node, exp.Or):
             if isinstance(node.parent, exp.Or):
                 continue  # a part of a chain of them
@@ -340,13 +365,13 @@ def _iter_alternatives(tree: exp.Expr) -> Iterator[tuple[str, str]]:
 
 
 def _iter_replaced_columns(tree: exp.Expr) -> Iterator[str]:
-    for node in tree.find_all(exp.Coalesce):
+    for node in find_nodes(tree, exp.Coalesce):
         yield from list_column_names(node.this)
 
 
 def _iter_written_texts(tree: exp.Expr) -> Iterator[tuple[str, str]]:
     """Columns that a CASE or COALESCE gives, each with a text that it gives in other rows."""
-    for node in tree.find_all(exp.Case, exp.Coalesce, exp.If):
+    for node in find_nodes(tree, exp.Case, exp.Coalesce, exp.If):
         if isinstance(node, exp.Coalesce):
             parts = [node.this, *node.expressions]
         elif isinstance(node, exp.Case):
@@ -363,9 +388,9 @@ def _iter_measured_columns(tree: exp.Expr) -> Iterator[tuple[str, str]]:
     """Columns that are held against an expression with an aggregate, or with the alias of one, each
     with the columns in it."""
     drawn = {
-        alias.alias.lower() for alias in tree.find_all(exp.Alias) if alias.this.find(exp.AggFunc)
+        alias.alias.lower() for alias in find_nodes(tree, exp.Alias) if alias.this.find(exp.AggFunc)
     }
-    for node in tree.find_all(*COMPARISONS):
+    for node in find_nodes(tree, *COMPARISONS):
         for bare, other in ((node.this, node.expression), (node.expression, node.this)):
             query = other.this if isinstance(other, exp.Subquery) else None
             parts = query.selects if isinstance(query, exp.Select) else [other]
@@ -379,7 +404,7 @@ def _iter_measured_columns(tree: exp.Expr) -> Iterator[tuple[str, str]]:
 def _iter_negated_tables(tree: exp.Expr) -> Iterator[str]:
     """The tables of queries under NOT EXISTS, NOT IN and EXCEPT and of counts held against 0 or 1,
     and those that are joined to ask for the NULLs of what finds no partner."""
-    for node in tree.find_all(exp.Exists, exp.In, exp.Except, *COMPARISONS):
+    for node in find_nodes(tree, exp.Exists, exp.In, exp.Except, *COMPARISONS):
         if isinstance(node, exp.Except):
             yield from _iter_table_names(node.expression)
         elif isinstance(node, exp.Exists | exp.In):
@@ -391,10 +416,10 @@ def _iter_negated_tables(tree: exp.Expr) -> Iterator[str]:
                     yield from _iter_table_names(query)
     tested = {
         node.this.table.lower()
-        for node in tree.find_all(exp.Is)
+        for node in find_nodes(tree, exp.Is)
         if isinstance(node.this, exp.Column) and isinstance(node.expression, exp.Null)
     }
-    for join in tree.find_all(exp.Join):
+    for join in find_nodes(tree, exp.Join):
         if join.args.get("side") and join.this.alias_or_name.lower() in tested:
             yield from _iter_table_names(join.this)
 

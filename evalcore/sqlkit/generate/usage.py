@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from evalcore.records import Record
 from evalcore.sqlkit.generate.conditions import list_column_names
-from evalcore.sqlkit.generate.hints import parse_trees
+from evalcore.sqlkit.generate.hints import find_nodes, parse_trees
 
 _MAX_LENGTH = 300  # of a text that a statement cuts at
 _MAX_LITERAL = 60  # characters
@@ -93,17 +93,17 @@ def _read_statement(sql: str, dialect: str) -> _Reading:
 
 
 def _read_trees(sql: str, trees: tuple[exp.Expr, ...]) -> _Reading:
-    columns = {column.name.lower() for tree in trees for column in tree.find_all(exp.Column)}
+    columns = {column.name.lower() for tree in trees for column in find_nodes(tree, exp.Column)}
     columns |= {
         name.name.lower()
         for tree in trees
-        for name in tree.find_all(exp.Identifier)
+        for name in find_nodes(tree, exp.Identifier)
         if not isinstance(name.parent, _NAMED) and name.arg_key != "table"
     }
-    literals = [literal for tree in trees for literal in tree.find_all(exp.Literal)]
+    literals = [literal for tree in trees for literal in find_nodes(tree, exp.Literal)]
     return _Reading(
         columns=frozenset(columns),
-        tables=frozenset(t.name.lower() for tree in trees for t in tree.find_all(exp.Table)),
+        tables=frozenset(t.name.lower() for tree in trees for t in find_nodes(tree, exp.Table)),
         literals=tuple(pair for tree in trees for pair in _iter_function_literals(tree)),
         texts=tuple(_STRING.findall(sql)),  # paths are no literals to the parser
         numbers=tuple(_parse_number(number.name) for number in literals if not number.is_string),
@@ -111,7 +111,7 @@ def _read_trees(sql: str, trees: tuple[exp.Expr, ...]) -> _Reading:
         json_texts=frozenset(_list_words(_JSON_CALLS, sql)),
         json_keys=tuple(_list_json_keys(sql)),
         everything=not trees or any(map(_has_star, trees)),
-        takes_lengths=any(tree.find(*_CUTTING) is not None for tree in trees),
+        takes_lengths=any(next(find_nodes(tree, *_CUTTING), None) is not None for tree in trees),
     )
 
 
@@ -149,7 +149,7 @@ _CUTTING = (exp.Length, exp.Substring, exp.Left, exp.Right, exp.Pad, exp.Anonymo
 
 
 def _has_star(tree: exp.Expr) -> bool:
-    return any(not isinstance(star.parent, exp.Count) for star in tree.find_all(exp.Star))
+    return any(not isinstance(star.parent, exp.Count) for star in find_nodes(tree, exp.Star))
 
 
 def _parse_number(text: str) -> float:
@@ -160,7 +160,7 @@ def _parse_number(text: str) -> float:
 
 
 def _iter_function_literals(tree: exp.Expr) -> Iterator[tuple[str, str]]:
-    for function in tree.find_all(exp.Func):
+    for function in find_nodes(tree, exp.Func):
         if isinstance(function, exp.And | exp.Or | exp.Case | exp.Exists):
             continue
         names = list_column_names(function)
