@@ -10,7 +10,8 @@ import pytest
 
 from evalcore.records import from_json, to_json
 from evalcore.sqlkit.engines import Engine, Execution, GeneratedScript
-from evalcore.sqlkit.engines.mysql import for_mariadb
+from evalcore.sqlkit.engines.mysql import connect_mysql, fetch_rows, for_mariadb
+from evalcore.sqlkit.engines.postgres import connect_postgres
 from evalcore.sqlkit.engines.served import CAPACITY
 from tests.support.engines import LIMITS, SERVERS, SETUP, rows, server_engine
 
@@ -429,10 +430,21 @@ def test_rows_that_do_not_load_are_an_error_of_the_setup(engine: Engine, insert:
         assert (failed.status, failed.stage) == ("error", "setup")
 
 
-def test_a_closed_session_of_the_administrator_is_opened_anew(engine: Engine) -> None:
+@pytest.mark.parametrize("by_server", [False, True])
+def test_a_closed_session_of_the_administrator_is_opened_anew(
+    engine: Engine, by_server: bool
+) -> None:
     """It fills databases: without it nothing is known of the statement."""
     assert engine.execute(SETUP, "DROP TABLE t").status == "ok"  # leaves a place to fill
     server: Any = engine.__dict__["_server"]
-    server._admin.close()
-    result = engine.execute((*SETUP, "INSERT INTO t VALUES (7, 'new')"), "SELECT MAX(a) FROM t")
+    if not by_server:
+        server._admin.close()
+    elif engine.name == "mysql":
+        with connect_mysql(server._parameters) as other:
+            fetch_rows(other, f"KILL {server._admin.thread_id()}")
+    else:
+        with connect_postgres(server._parameters) as other:
+            other.execute("SELECT pg_terminate_backend(%s)", (server._admin.info.backend_pid,))
+    setup = (*SETUP, f"INSERT INTO t VALUES (7, 'by server: {by_server}')")
+    result = engine.execute(setup, "SELECT MAX(a) FROM t")
     assert rows(result) == ((7,),), result.message

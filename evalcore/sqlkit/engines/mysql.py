@@ -293,7 +293,7 @@ class MysqlSlot(DatabaseSlot):
         return f"SELECT * FROM {quoted}"  # noqa: S608 - quoted as it must be
 
     def classify_error(self, error: Exception, sql: str) -> Status:
-        if isinstance(error, pymysql.err.InterfaceError):  # that session was closed before
+        if self._server.is_lost:  # its session, which fills the slot
             raise ConnectionLost
         code, message = (*error.args, "", "")[:2]
         if _OUT_OF_MEMORY in str(message):
@@ -403,8 +403,13 @@ class MysqlServer(DatabaseServer):
             code = error.args[0] if error.args else ""
             raise EnvironmentFailure(Note("engine_mysql_connection", number=code)) from None
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether the session of the administrator is gone."""
+        return not self._admin.open
+
     def explain_claim_failure(self, error: Exception) -> Exception:
-        if not self._admin.open:
+        if self.is_lost:
             return ConnectionLost()
         return EnvironmentFailure(
             f"the user of EVALBOARD_MYSQL_DSN must be allowed to create databases and users "
