@@ -91,7 +91,7 @@ def _refuse_statement(schema: Schema, sql: str, dialect: str, ordered: bool) -> 
         if not hasattr(_reading, "context"):
             _reading.context = Symbols(dialect).context
         symbols = Symbols(dialect, _reading.context)
-        relations = {plain_name(t.name): _create_relation(symbols, t, 1) for t in tables}
+        relations = {plain_name(t.name): _create_relation(symbols, t, BOUNDS[0]) for t in tables}
         Queries(symbols, relations).translate_statement(statement, ordered)
     except Unsupported as problem:
         return str(problem)
