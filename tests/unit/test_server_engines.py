@@ -430,7 +430,7 @@ def test_rows_that_do_not_load_are_an_error_of_the_setup(engine: Engine, insert:
         assert (failed.status, failed.stage) == ("error", "setup")
 
 
-@pytest.mark.parametrize("by_server", [False, True])
+@pytest.mark.parametrize("by_server", [True, False])  # which leaves its session closed
 def test_a_closed_session_of_the_administrator_is_opened_anew(
     engine: Engine, by_server: bool
 ) -> None:
