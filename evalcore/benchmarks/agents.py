@@ -265,10 +265,8 @@ def classify_call_reading(
     if turn.problem or any(call.problem for call in turn.calls):
         return "lost"
     if not turn.calls:
-        written = (
-            style == "native" and read_calls(turn.user_message, _list_functions(offered)).calls
-        )
-        return "lost" if written else None
+        said = cut_reasoning(turn.user_message) if style == "native" else ""
+        return "lost" if read_calls(said, _list_functions(offered)).calls else None
     return "native" if style == "native" or turn.call_format in _ASKED_FORMATS else "rescued"
 
 

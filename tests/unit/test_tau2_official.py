@@ -94,6 +94,23 @@ def test_requests_have_upstreams_words_schemas_and_sampling(texts):
     assert episode.state["mode"] == "fc"
 
 
+@pytest.mark.parametrize(
+    ("said", "lost"),
+    [
+        ('<tool_call>{"name": "get_order_details", "arguments": {"order_id": "1"}}</tool_call>', 1),
+        ('<think>Look.</think>{"name": "get_order_details", "arguments": {"order_id": "1"}}', 1),
+        ("Which order is it?", 0),
+    ],
+)
+def test_a_call_as_text_is_lost_to_its_format(texts, said, lost):
+    benchmark, samples = build(texts)
+    recorder = Recorder([Completion(text=said)])
+    episode = asyncio.run(benchmark.run_sample(samples[0], recorder))
+    assert episode.state["call_readings"].get("lost", 0) == lost
+    verdict = asyncio.run(benchmark.evaluate_sample(samples[0], episode))
+    assert bool(verdict.details.get("lost_to_format")) == bool(lost)
+
+
 def test_upstreams_limits_end_it(texts):
     benchmark, samples = build(texts)
     wrong = ToolCall("c1", "get_order_details", '{"order_id": "none"}')

@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from evalcore.benchmarks.agents import is_withheld
+from evalcore.benchmarks.agents import classify_call_reading, is_withheld, parse_native_turn
 from evalcore.benchmarks.call_decoding.call import replace_surrogates, to_plain_value
 from evalcore.benchmarks.tau2_bench.environment.tasks import Scenario, Task
 from evalcore.benchmarks.tau2_bench.environment.world import Environment, Requestor
@@ -237,7 +237,7 @@ class OfficialConversation:
             self._spent,
             self._finish_reason,
             user,
-            dict(self._readings),
+            dict(+self._readings),
         )
 
     async def _take_user_turns(self) -> str:
@@ -293,6 +293,8 @@ class OfficialConversation:
             if text.strip():
                 self._says.append(text)
             if not reading.calls:
+                turn, offered = parse_native_turn(answer), self._environment.tools
+                self._readings["lost"] += classify_call_reading(turn, "native", offered) == "lost"
                 self._user_messages.append(Message("user", text))
                 return self._find_limit()
             self._readings["native"] += 1
