@@ -50,3 +50,13 @@ def test_on_paper_there_are_no_controls_and_nothing_is_cut_off(url, page):
     expect(page.get_by_test_id("stSelectbox").first).to_be_hidden()
     assert main.evaluate("e => getComputedStyle(e).overflowY") == "visible"
     assert page.evaluate("document.documentElement.scrollHeight") > 1_500
+
+    page.goto(f"{url}/target?key=openai%3Astrong")
+    page.emulate_media(media="screen")
+    page.get_by_test_id("stMetric").first.wait_for()
+    settle(page)
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 688, "height": 1000})
+    assert page.get_by_test_id("stMetric").first.bounding_box()["width"] >= 120
+    table = page.get_by_test_id("stDataFrame").first.bounding_box()
+    assert table["x"] + table["width"] <= 688
