@@ -68,11 +68,11 @@ def _draw_case_texts(view: CaseView) -> None:
         st.subheader(tr("case.answer"), anchor=False)
         answers.draw_case_answer(view)
         answers.draw_case_reference(view)
+    case_sections.draw_evidence_sections(view)
     if view.episode and answers.is_chat(view.episode):
         answers.draw_conversation(view.episode)
     elif view.episode and answers.is_agent_work(view.episode):
         answers.draw_agent_work(view.episode)
-    case_sections.draw_evidence_sections(view)
     case_sections.draw_case_transcript(view.episode)
 
 

@@ -85,7 +85,8 @@ def _draw_measured_ranking(
         if board is None:
             return
         version = ranking_rows.compute_store_version(current)
-        whole = RankingView(current, version, board, _pick_ranking_order(board))
+        order = _pick_ranking_order(board)
+        whole = RankingView(current, version, board, order, language=current_language())
         everything = ranking_rows.load_board_table(whole)
         look = {"placeholder": tr("ranking.search"), "width": 190}
         text = url_state.draw_search(

@@ -24,6 +24,8 @@ LANGUAGES: dict[str, str] = {"en": "English", "zh": "中文"}
 DEFAULT = "en"
 #: Languages in which a noun has one form.
 _WITHOUT_PLURAL = frozenset({"zh"})
+#: The note whose `fields` are names of fields of an answer, which the catalogues title.
+_WRONG_FIELDS = "wrong"
 _FOLDER = Path(__file__).parent
 #: Characters of a text that a note holds.
 MAX_NOTE_VALUE = 4000
@@ -158,6 +160,10 @@ def translate_note(text: str, language: str, *, in_terminal: bool = False) -> st
         else value
         for name, value in text.params.items()
     }
+    if text.code == _WRONG_FIELDS:
+        names = str(values["fields"]).split(", ")
+        titles = (lookup_text(f"case.field.{name}", language) or name for name in names)
+        values["fields"] = ", ".join(titles)
     has_own_words = not in_terminal and f"page_note.{text.code}" in load_catalogue(language)
     return t(f"{'page_note' if has_own_words else 'note'}.{text.code}", language, **values)
 

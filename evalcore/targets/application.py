@@ -304,7 +304,7 @@ class Application:
         }
         if any(not text.isascii() or not text.isprintable() for text in headers.values()):
             raise UsageError(Note("app_variable", owner=self.key))
-        progress(f"requests go to {self._address}")
+        progress(Note("requests_go_to", address=self._address, api="HTTP"))
         self._session = ServiceSession(
             headers, keys, self._timeout, self.egress_policy(), self._settings.reply_limits
         )

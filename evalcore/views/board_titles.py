@@ -248,7 +248,7 @@ def describe_variant(options: Options) -> str:
     others = [
         f"{name}={value}"
         for name, value in sorted(options.items())
-        if name not in ("adapter", "dtype") and _is_short(value)
+        if name not in ("adapter", "dtype", "api_key_env") and _is_short(value)
     ]
     more = [f"+{len(others) - _MOST_OPTIONS}"] if len(others) > _MOST_OPTIONS else []
     parts = [] if dtype in _PLAIN_DTYPES else [dtype]

@@ -288,6 +288,11 @@ WORDED_COLUMNS: Mapping[str, frozenset[str]] = {
     "tests": frozenset({"group", "status"}),
     "patch_measures": frozenset({"measure", "value"}),
     "works": frozenset({"statement"}),
+    "index_works": frozenset(),
+    "assertions": frozenset({"holds"}),
+    "actions_made": frozenset({"holds"}),
+    "user_calls": frozenset(),
+    "final_message": frozenset(),
 }
 
 # Calls of an answer beside the accepted ones, argument by argument, for the eyes of a reader.

@@ -103,6 +103,13 @@ def load_run_problems(folder: RunFolder, *, show_gated: bool = False) -> RunProb
     )
 
 
+def load_error_reasons(
+    roots: Sequence[Path], run: str, *, show_gated: bool = False
+) -> tuple[ErrorReason, ...]:
+    """`RunProblems.errors` of a run by its id. Raises RunFolderError as `load_run_problems`."""
+    return load_run_problems(find_run(run, roots), show_gated=show_gated).errors
+
+
 def _list_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
     return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
 

@@ -10,19 +10,11 @@ import msgspec
 import streamlit as st
 
 from evalcore.plain_text import DASH
-from evalcore.records import MEASURED, Episode
-from evalcore.views.board_titles import DIALECT_TITLES
+from evalcore.records import MEASURED, Episode, Verdict
 from evalcore.views.cases import CaseView
 from pages.shared import evidence, tables, widgets, wording
 from pages.shared.widgets import OUTCOME_COLOURS
-from pages.shared.wording import (
-    escape_markdown,
-    format_fact,
-    localize_note,
-    look_up,
-    to_plain_line,
-    tr,
-)
+from pages.shared.wording import escape_markdown, localize_note, look_up, to_plain_line, tr
 
 # A question that is a conversation, with the functions that it offers.
 # All of it is data from outside: it is drawn with `st.text`, `st.code`, `st.json` or in cells.
@@ -42,14 +34,6 @@ def is_turns(value: Any) -> bool:
     return all(isinstance(turn, list) and all(map(_is_message, turn)) for turn in value)
 
 
-def parse_json_text(text: Any) -> Any:
-    """What a field of JSON text holds, the text itself where it is no JSON."""
-    try:
-        return msgspec.json.decode(text) if isinstance(text, str) else text
-    except (msgspec.DecodeError, RecursionError):
-        return text
-
-
 def draw_question_turns(value: Sequence[Sequence[Mapping[str, Any]]]) -> None:
     """The messages, turn by turn where there are several."""
     for number, turn in enumerate(value, 1):
@@ -62,7 +46,7 @@ def draw_question_turns(value: Sequence[Sequence[Mapping[str, Any]]]) -> None:
 
 def draw_offered_functions(text: Any) -> None:
     """Name, description and parameters of every function on offer."""
-    offered = parse_json_text(text)
+    offered = evidence.parse_json_text(text)
     if not isinstance(offered, list) or not all(isinstance(function, dict) for function in offered):
         evidence.draw_raw_value(offered)
         return
@@ -153,14 +137,6 @@ def _is_message(value: Any) -> bool:
     return isinstance(value, dict) and {"role", "content"} <= set(value)
 
 
-# The parts of the Case page: verdict, question, evidence, transcript, facts.
-
-#: Fields of a sample's input that hold SQL, whatever the benchmark.
-_SQL = frozenset({"sql", "schema", "source_schema", "data", "query", "ddl"})
-#: Fields that are read as prose, however short they are.
-_PROSE = frozenset({"question", "problem_statement", "text"})
-#: Fields over which no title is needed: the heading of the column says the same.
-_UNTITLED = frozenset({"question"})
 #: What comes first in a question: where it runs, what there is, what is asked.
 _FIRST = (
     *("source_dialect", "target_dialect", "dialect", "engine", "description"),
@@ -192,16 +168,16 @@ def draw_case_verdict(view: CaseView) -> None:
             reason = look_up(f"common.reason.{judged.reason}") or judged.reason
             st.markdown(escape_markdown(reason, 120), width="content")
         evidence.draw_verdict_badges(judged.details)
-        evidence.draw_shield_badge(judged.details)
+        _draw_shield_badge(judged.details)
     if judged.note:
         st.text(localize_note(judged.localizable_note))
-    evidence.draw_shield_details(judged)
+    _draw_shield_details(judged)
     evidence.draw_task_flag(judged.details)
     if judged.outcome not in MEASURED:
-        _draw_remedy(judged.reason, judged.outcome)
+        draw_remedy(judged.reason, judged.outcome)
 
 
-def _draw_remedy(*codes: str) -> None:
+def draw_remedy(*codes: str) -> None:
     """What a reader does about a case without a measurement, by the first code that has a text."""
     text = next(filter(None, (look_up(f"case.remedy.{code}") for code in codes if code)), "")
     if text:
@@ -222,7 +198,8 @@ def draw_case_measures(view: CaseView) -> None:
         cells.append(("common.case_weight", f"{weight:g}"))
     episode = view.episode
     if episode is not None:
-        cells.append(("common.latency", wording.format_duration(episode.latency or None)))
+        if episode.latency:
+            cells.append(("common.latency", wording.format_duration(episode.latency)))
         tokens = (episode.usage.input_tokens, episode.usage.output_tokens)
         cells += wording.build_usage_cells(*tokens, episode.cost)
     widgets.draw_figures((tr(key), value) for key, value in cells)
@@ -236,32 +213,14 @@ def draw_sample_input(sample_input: Mapping[str, Any]) -> None:
     """The structured input of a sample: statements as SQL, the rest by its kind."""
     for name in sorted(sample_input, key=lambda name: _ORDER.get(name, len(_ORDER))):
         value = sample_input[name]
-        if value in ("", [], None):
-            continue
         if is_turns(value):
             draw_question_turns(value)
-            continue
-        if name == "functions":
+        elif name == "functions":
             draw_offered_functions(value)
-            continue
-        title = escape_markdown(look_up(f"case.input.{name}") or name)
-        if name not in _SQL | _PROSE and _is_short(value):
-            display_value = DIALECT_TITLES.get(str(value), value) if name == "dialect" else value
-            st.caption(format_fact(title, escape_markdown(display_value, 100)))
-            continue
-        if name not in _UNTITLED:
-            st.caption(title)
-        if name in _SQL:
-            lines = value if isinstance(value, list) else [value]
-            evidence.draw_verbatim("\n".join(str(line).rstrip() for line in lines), "sql")
+        elif name == "question" and isinstance(value, str):  # the heading says it already
+            evidence.draw_prose(value)
         else:
-            evidence.draw_raw_value(value)
-
-
-def _is_short(value: Any) -> bool:
-    return isinstance(value, int) or (
-        isinstance(value, str) and "\n" not in value and len(value) < 100
-    )
+            evidence.draw_fields({name: value})
 
 
 def draw_evidence_sections(view: CaseView) -> None:
@@ -293,3 +252,41 @@ def draw_case_facts(view: CaseView) -> None:
     }
     with st.expander(tr("case.facts"), icon=":material/data_object:"):
         st.json(shown, expanded=2)
+
+
+# What a stricter second look says of a result, and what nothing was run for: near the verdict.
+
+
+def _draw_shield_badge(details: Mapping[str, Any]) -> None:
+    """A shield in the row of the verdict where the second look does not agree with the first."""
+    if _has_shield_mismatch(details):
+        st.badge(tr("case.shield"), color="orange", icon=":material/gpp_maybe:")
+
+
+def _draw_shield_details(verdict: Verdict) -> None:
+    """The second look in words; that nothing was run; that a mended form would have passed."""
+    details = verdict.details
+    flags = _format_shield_flags(details)
+    if _has_shield_mismatch(details):
+        st.warning(tr("case.shield_differs", flags=flags), icon=":material/gpp_maybe:")
+    elif flags:
+        st.info(tr("case.shield_remarks", flags=flags), icon=":material/shield:")
+    if verdict.views.get("repaired", 0.0) > (verdict.score or 0.0):
+        st.info(tr("case.shield_repaired"), icon=":material/build:")
+    if "resolved" in details and details["resolved"] is None:
+        st.caption(tr("case.not_executed"))
+
+
+def _has_shield_mismatch(details: Mapping[str, Any]) -> bool:
+    """Runs of scorer version 1 hold the official result as `resolved`, which decided then."""
+    official = details.get("resolved_official", details.get("resolved"))
+    return official is True and details.get("resolved_hardened") is False
+
+
+def _format_shield_flags(details: Mapping[str, Any]) -> str:
+    """The flags as one list in words; those that no catalogue knows as they are."""
+    names = [name for name in str(details.get("flags") or "").split(", ") if name]
+    labels = [
+        look_up(f"case.shield.{name}") or escape_markdown(to_plain_line(name)) for name in names
+    ]
+    return tr("case.shield_and").join(labels)

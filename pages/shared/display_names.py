@@ -11,6 +11,7 @@ import streamlit as st
 from evalcore import settings
 from evalcore.catalog import benchmark_cards, list_official_datasets
 from evalcore.errors import EvalboardError
+from evalcore.i18n import name_term
 from evalcore.runner.drafts import make_slug
 from evalcore.target_cards import NO_CARD, TargetCard, cards_signature, load_cards
 from evalcore.views.board_titles import (
@@ -23,10 +24,11 @@ from evalcore.views.board_titles import (
 from evalcore.views.datasets import DatasetEntry, DatasetSummary
 from evalcore.views.stored_boards import Headers, load_run_headers, memoize_on_headers
 from pages.shared.board_view import benchmark_title, metric_title
-from pages.shared.wording import escape_markdown, to_plain_line, tr
+from pages.shared.wording import current_language, escape_markdown, to_plain_line, tr
 
 # What targets are called on the pages: by their cards and their runs, as these are now.
 # Where the file of cards cannot be read, targets go by their identity; the Target page says why.
+# The catalogue of terms has the names of controls and baselines in every language.
 
 
 class _Names(NamedTuple):
@@ -39,19 +41,21 @@ class _Names(NamedTuple):
 def resolve_target_name(identity: str, target_key: str) -> str:
     """The name of one target, as hostile as any text from outside."""
     names = _load_names()
-    return display_name(identity, target_key, names.cards, names.options.get(identity))
+    name = display_name(identity, target_key, names.cards, names.options.get(identity))
+    return name_term(name, current_language())
 
 
 def resolve_target_names(targets: Mapping[str, str]) -> dict[str, str]:
     """The name of every identity, from the target keys by identity, no two of them alike."""
-    return display_names(targets, *_load_names())
+    named = display_names(targets, *_load_names())
+    return {identity: name_term(name, current_language()) for identity, name in named.items()}
 
 
 def join_target_names(frame: pd.DataFrame) -> pd.DataFrame:
     """The rows of targets (identity, target_key) with the columns name and organization."""
-    cards, options = _load_names()
+    cards = _load_names().cards
     identities, keys = list(frame["identity"]), list(frame["target_key"])
-    names = display_names(dict(zip(identities, keys, strict=True)), cards, options)
+    names = resolve_target_names(dict(zip(identities, keys, strict=True)))
     makers = [cards.get(key, NO_CARD).organization.strip() for key in keys]
     return frame.assign(name=[names[identity] for identity in identities], organization=makers)
 
@@ -67,7 +71,7 @@ def load_all_target_names(headers: Headers) -> dict[str, str]:
 
 def compute_names_version() -> str:
     """Changes whenever a name may."""
-    return cards_signature(settings.load_settings())
+    return f"{current_language()}&{cards_signature(settings.load_settings())}"
 
 
 def _load_names() -> _Names:

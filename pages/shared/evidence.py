@@ -3,15 +3,18 @@ kind."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import msgspec
 import streamlit as st
 
-from evalcore.records import Section, Verdict
+from evalcore.records import Section, to_json
+from evalcore.views.board_titles import DIALECT_TITLES
 from pages.shared import tables, wording
-from pages.shared.wording import escape_markdown, label, look_up, to_plain_line, tr
+from pages.shared.wording import escape_markdown, format_fact, label, look_up, to_plain_line, tr
 
 # Draws a section of evidence of any kind, so that the Case page need not know the benchmark.
 # All that stands in a section may have been written by a model: it goes through `st.text`,
@@ -33,6 +36,24 @@ _FOLDED: Mapping[str, str] = {
     "derivation": ":material/key:",
 }
 _DERIVATION = "derivation"
+#: Fields of a case that hold code, by its language; JSON as text; prose, however short it is.
+_CODE = {
+    **dict.fromkeys(("patch", "test_patch"), "diff"),
+    **dict.fromkeys(("sql", "schema", "source_schema", "data", "query", "ddl"), "sql"),
+    **dict.fromkeys(("reference", "calls"), "sql"),
+    "eval_script": "bash",
+}
+_JSON_TEXT = frozenset({"ground_truth", "scenario", "task"})
+_PROSE = frozenset({"question", "problem_statement", "text", "instruction", "instructions"})
+_DIALECTS = frozenset({"dialect", "engine", "source_dialect", "target_dialect"})
+#: Fields that hold the hash of a file, or what a program that plays the user reads.
+_FOR_MACHINES = frozenset({"world", "material", "slots"})
+#: What a call of a tool may hold.
+_CALL = {"name", "func_name", "arguments", "kwargs", "requestor", "compare_args", "env_type"}
+_CHINESE = "_zh"  # ends the name of a field with the Chinese text of another
+_PLAIN_NAME = re.compile("[a-z]+(_[a-z0-9]+)*")
+#: Characters of a value in a line, objects inside each other, fields of an object.
+_SHORT, _DEEPEST, _MOST_FIELDS = 100, 2, 20
 _VOTE_COLOURS = {"yes": "green", "no": "red", "failed": "orange"}
 
 
@@ -71,6 +92,107 @@ def draw_raw_value(value: Any) -> None:
         st.json(value, expanded=2)
     else:
         draw_prose(tables.format_cell(value))
+
+
+def draw_fields(values: Mapping[str, Any], depth: int = 0) -> None:
+    """The fields of a case that hold anything, by their titles: short ones in a line, others below
+    it. Of a text in both languages the session's is drawn."""
+    for name, value in values.items():
+        value = parse_json_text(value) if name in _JSON_TEXT else value
+        if name.endswith(_CHINESE) or name in _FOR_MACHINES or value in (None, "", [], {}):
+            continue
+        if wording.current_language() == "zh":
+            value = values.get(f"{name}{_CHINESE}", value)
+        title = escape_markdown(field_title(str(name)))
+        if (text := _format_short_value(name, value)) is not None:
+            st.caption(format_fact(title, escape_markdown(text, _SHORT)))
+            continue
+        st.caption(title)
+        if name in _CODE and (lines := _list_code_lines(value)):
+            draw_verbatim("\n".join(lines), _CODE[name])
+        else:
+            draw_value(value, depth)
+
+
+def field_title(name: str) -> str:
+    """What a field of a case is called; a plain name made readable where no catalogue knows it."""
+    title = look_up(f"case.field.{name}")
+    return title or (name.replace("_", " ").capitalize() if _PLAIN_NAME.fullmatch(name) else name)
+
+
+def parse_json_text(text: Any) -> Any:
+    """What a field of JSON text holds, the text itself where it is no JSON."""
+    try:
+        return msgspec.json.decode(text) if isinstance(text, str) else text
+    except (msgspec.DecodeError, RecursionError):
+        return text
+
+
+def draw_value(value: Any, depth: int = 0) -> None:
+    """Any value as people read it: fields by their titles, records as a table, calls as they are
+    written; as JSON what is nested deeper than that."""
+    if isinstance(value, Mapping) and _is_table(value):
+        _draw_table_section(value)
+        draw_fields({n: value[n] for n in value if n not in ("columns", "rows")}, _DEEPEST)
+    elif isinstance(value, Mapping) and depth < _DEEPEST and len(value) <= _MOST_FIELDS:
+        draw_fields(value, depth + 1)
+    elif not isinstance(value, list | tuple) or not value:
+        draw_raw_value(value)
+    elif calls := _format_calls(value):
+        draw_verbatim("\n".join(calls), "python")
+    elif all(isinstance(item, Mapping) for item in value):
+        names = [n for n in dict.fromkeys(n for item in value for n in item) if n[-3:] != _CHINESE]
+        rows = [[item.get(name, "") for name in names] for item in value]
+        titles = [field_title(str(name)) for name in names]
+        st.dataframe(tables.build_text_frame(titles, rows), hide_index=True)
+    elif any(isinstance(item, Mapping | list | tuple) for item in value):
+        draw_raw_value(value)
+    else:
+        draw_prose("\n".join(map(tables.format_cell, value)))
+
+
+def _is_table(value: Mapping[str, Any]) -> bool:
+    columns, rows = value.get("columns"), value.get("rows")
+    return (
+        isinstance(columns, list)
+        and isinstance(rows, list)
+        and all(isinstance(row, list) for row in rows)
+    )
+
+
+def _format_short_value(name: str, value: Any) -> str | None:
+    """What stands behind its title in a line; None where the value is too long for that."""
+    if isinstance(value, bool):
+        return tr("common.yes" if value else "common.no")
+    if name in _DIALECTS:
+        value = DIALECT_TITLES.get(str(value), value)
+    is_short = isinstance(value, int | float) or (
+        isinstance(value, str) and "\n" not in value and len(value) < _SHORT
+    )
+    return str(value) if is_short and name not in _CODE.keys() | _PROSE else None
+
+
+def _list_code_lines(value: Any) -> list[str]:
+    """The lines of a statement, of several, or of several for each of several databases."""
+    if isinstance(value, list | tuple):
+        return [line for item in value for line in _list_code_lines(item)]
+    return [str(value).rstrip()]
+
+
+def _format_calls(values: Sequence[Any]) -> list[str]:
+    """A line for each call of a tool, empty where one of the values is no call."""
+    lines = []
+    for value in values:
+        if not isinstance(value, Mapping) or not value.keys() <= _CALL:
+            return []
+        name = value.get("name") or value.get("func_name")
+        arguments = parse_json_text(value.get("arguments", value.get("kwargs", {})))
+        if not (isinstance(name, str) and isinstance(arguments, Mapping)):
+            return []
+        by = tr("case.by_user") if value.get("requestor") == "user" else ""
+        listed = ", ".join(f"{key}={to_json(item).decode()}" for key, item in arguments.items())
+        lines.append(f"{name}({listed}){by}")
+    return lines
 
 
 def draw_prose(text: str) -> None:
@@ -123,19 +245,21 @@ def _draw_table_section(body: Any) -> None:
 
 
 def _draw_table_diff(body: Any) -> None:
-    missing, extra = body["missing"], body["extra"]
+    missing, extra, expected, actual = (body[n] for n in ("missing", "extra", "expected", "actual"))
+    columns = body["columns"]
+    answered = body.get("answer_columns") or columns
     if missing or extra:
         st.caption(tr("case.diff_summary", missing=len(missing), extra=len(extra)))
-    else:
-        st.caption(tr("case.diff_equal"))
-    columns = body["columns"]
+    elif len(columns) != len(answered):
+        st.caption(tr("case.diff_columns", expected=len(columns), actual=len(answered)))
+    else:  # where the order counts, equal rows may still be wrong
+        st.caption(tr("case.diff_equal" if expected == actual else "case.diff_rows_equal"))
     left, right = st.columns(2)
     with left:
-        _draw_diff_side(columns, body["expected"], missing, tables.MISSING, "missing")
+        _draw_diff_side(columns, expected, missing, tables.MISSING, "missing")
     with right:
-        columns = body.get("answer_columns") or columns
-        _draw_diff_side(columns, body["actual"], extra, tables.EXTRA, "extra")
-    _explain_null([*body["expected"], *body["actual"]])
+        _draw_diff_side(answered, actual, extra, tables.EXTRA, "extra")
+    _explain_null([*expected, *actual])
 
 
 def _explain_null(rows: Sequence[Sequence[Any]]) -> None:
@@ -209,25 +333,29 @@ def _format_vote_facts(vote: Mapping[str, Any]) -> str:
 
 
 def _draw_tree_diff(body: Any) -> None:
+    """The fields that differ, then both sides where they have more fields than these."""
     rows = [[d["path"], d.get("expected"), d.get("actual")] for d in body["differences"]]
-    if rows:
-        names = [tr("case.path"), tr("case.expected"), tr("case.actual")]
-        st.dataframe(tables.build_text_frame(names, rows), hide_index=True)
-    else:
+    sides = {"expected": body["expected"], "actual": body["actual"]}
+    if not rows:
         st.caption(tr("case.diff_equal"))
-    left, right = st.columns(2)
-    for column, side in ((left, "expected"), (right, "actual")):
-        if rows and not isinstance(body[side], Mapping | list):
-            continue  # one value, which the table shows
-        with column:
-            st.caption(tr(f"case.{side}"))
-            draw_raw_value(body[side])
+        draw_value(sides["expected"])
+        return
+    names = [tr("case.path"), tr("case.expected"), tr("case.actual")]
+    titled_rows = [[field_title(str(path)), *values] for path, *values in rows]
+    st.dataframe(tables.build_text_frame(names, titled_rows), hide_index=True)
+    if all(isinstance(side, Mapping) for side in sides.values()):
+        if set(sides["expected"]) <= {path for path, *_ in rows}:
+            return
+        for column, side in zip(st.columns(2), sides, strict=True):
+            with column:
+                st.caption(tr(f"case.{side}"))
+                draw_value(sides[side], _DEEPEST - 1)
 
 
 _DRAWERS: dict[str, Callable[[Any], None]] = {
     "text": lambda body: draw_prose(tables.format_cell(body)),
     "code": lambda body: draw_verbatim(str(body["text"]), str(body.get("language") or "") or None),
-    "json": draw_raw_value,
+    "json": draw_value,
     "table": _draw_table_section,
     "table_diff": _draw_table_diff,
     "database": _draw_database_tables,
@@ -295,9 +423,6 @@ def draw_verdict_badges(details: Mapping[str, Any]) -> None:
     if mode := details.get("mode"):
         st.badge(escape_markdown(mode_title(mode)), color="gray", icon=":material/chat:")
     _draw_conversation_badges(details)
-    if count := details.get("tool_calls"):
-        word = tr("case.tool_calls", count=escape_markdown(count))
-        st.badge(word, color="gray", icon=":material/build:")
     if details.get("runner") == "harness":
         version = escape_markdown(details.get("swebench") or "")
         st.badge(tr("case.harness", version=version), color="gray", icon=":material/deployed_code:")
@@ -329,7 +454,7 @@ def _draw_conversation_badges(details: Mapping[str, Any]) -> None:
         word = tr("case.unrecognised", count=escape_markdown(count))
         about = tr("case.unrecognised_help")
         st.badge(word, color="orange", icon=":material/hearing_disabled:", help=about)
-    for name in ("tool_errors", "parse_errors"):
+    for name in ("tool_calls", "tool_errors", "parse_errors"):
         if count := details.get(name):
             st.badge(tr(f"case.{name}", count=escape_markdown(count)), color="gray")
 
@@ -356,41 +481,3 @@ def _format_error_cause(group: object, details: Mapping[str, Any]) -> str:
     """The group, or the error type where the group holds all that fits nowhere else."""
     kind = details.get("error_type")
     return cause_title(str(kind if group == "checker" and kind else group))
-
-
-# What a stricter second look says of a result, and what nothing was run for: near the verdict.
-
-
-def draw_shield_badge(details: Mapping[str, Any]) -> None:
-    """A shield in the row of the verdict where the second look does not agree with the first."""
-    if _has_shield_mismatch(details):
-        st.badge(tr("case.shield"), color="orange", icon=":material/gpp_maybe:")
-
-
-def draw_shield_details(verdict: Verdict) -> None:
-    """The second look in words; that nothing was run; that a mended form would have passed."""
-    details = verdict.details
-    flags = _format_shield_flags(details)
-    if _has_shield_mismatch(details):
-        st.warning(tr("case.shield_differs", flags=flags), icon=":material/gpp_maybe:")
-    elif flags:
-        st.info(tr("case.shield_remarks", flags=flags), icon=":material/shield:")
-    if verdict.views.get("repaired", 0.0) > (verdict.score or 0.0):
-        st.info(tr("case.shield_repaired"), icon=":material/build:")
-    if "resolved" in details and details["resolved"] is None:
-        st.caption(tr("case.not_executed"))
-
-
-def _has_shield_mismatch(details: Mapping[str, Any]) -> bool:
-    """Runs of scorer version 1 hold the official result as `resolved`, which decided then."""
-    official = details.get("resolved_official", details.get("resolved"))
-    return official is True and details.get("resolved_hardened") is False
-
-
-def _format_shield_flags(details: Mapping[str, Any]) -> str:
-    """The flags as one list in words; those that no catalogue knows as they are."""
-    names = [name for name in str(details.get("flags") or "").split(", ") if name]
-    labels = [
-        look_up(f"case.shield.{name}") or escape_markdown(to_plain_line(name)) for name in names
-    ]
-    return tr("case.shield_and").join(labels)

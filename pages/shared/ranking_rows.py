@@ -9,10 +9,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 import pandas as pd
 import streamlit as st
 
 from evalcore.charts.plots import mark_immutable
+from evalcore.i18n import DEFAULT, name_term
 from evalcore.settings import Settings
 from evalcore.single_flight import SingleFlightCache
 from evalcore.target_cards import cards_signature, colour_of
@@ -241,8 +243,8 @@ _MAX_CACHED_SEARCHES = 8  # of what is asked for in as many ways as there are vi
 
 
 class RankingView(NamedTuple):
-    """A board as it is asked for: ranked by what, with the runs of which months. `version` is
-    looked up once for all that is read for a page."""
+    """A board as it is asked for: ranked by what, with the runs of which months, its targets named
+    in which language. `version` is looked up once for all that is read for a page."""
 
     settings: Settings
     version: str
@@ -250,11 +252,12 @@ class RankingView(NamedTuple):
     order: str
     since: str = ""
     until: str = ""
+    language: str = DEFAULT
 
     @property
     def cache_key(self) -> str:
         """Changes whenever what is read of it may."""
-        own = (self.board.suite, self.board.key, self.order, self.since, self.until)
+        own = (self.board.suite, self.board.key, self.order, self.since, self.until, self.language)
         return "&".join([self.version, *own])
 
 
@@ -315,10 +318,13 @@ def load_ranking_rows(view: RankingView, board_filter: BoardFilter, sort: str) -
 
 def load_board_table(view: RankingView) -> BoardTable:
     """The rows with all that is known of them."""
-    return _tables.get(
-        view.cache_key,
-        lambda: board_table(view.settings, view.board, view.order, view.since, view.until),
-    )
+
+    def build_table() -> BoardTable:
+        table = board_table(view.settings, view.board, view.order, view.since, view.until)
+        names = [name_term(name, view.language) for name in table.frame["name"]]
+        return msgspec.structs.replace(table, frame=table.frame.assign(name=names))
+
+    return _tables.get(view.cache_key, build_table)
 
 
 def load_score_history(view: RankingView, names: Mapping[str, str]) -> pd.DataFrame:

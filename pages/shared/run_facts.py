@@ -84,8 +84,9 @@ _CAPABILITY_ICONS = {
 
 
 def draw_capabilities(report: ConnectionReport) -> None:
-    """The capability card: a line for each thing that was probed, with what the server says."""
-    if not report.capabilities:
+    """The capability card: a line for each thing that was probed, with what the server says;
+    nothing where it was not reached."""
+    if all(capability.state == "unknown" for capability in report.capabilities):
         return
     st.caption(tr("launch.capability", requests=report.requests))
     for capability in report.capabilities:

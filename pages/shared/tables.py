@@ -237,6 +237,8 @@ def _draw_test_results(section: Section) -> None:
 
 def _translate_cell(title: str, cell: Any) -> Any:
     """The words of a cell, each in the session's language where a catalogue knows it."""
+    if isinstance(cell, bool):
+        return tr("common.yes" if cell else "common.no")
     if not isinstance(cell, str):
         return cell
     parts: Sequence[str] = cell.split(_SEPARATOR)
@@ -256,6 +258,9 @@ TABLE_DRAWERS: Mapping[str, Callable[[Section], None]] = {
     "results": _draw_small_table,
     "patch_measures": _draw_small_table,
     "works": _draw_small_table,
+    "assertions": _draw_small_table,
+    "actions_made": _draw_small_table,
+    "user_calls": _draw_small_table,
     "tests": _draw_test_results,
 }
 

@@ -83,7 +83,7 @@ def draw_centred_note(title: str, text: str) -> Any:
     """A framed note in the middle of a page that has nothing to show; returns its container."""
     note = st.container(border=True, horizontal_alignment="center", gap="small")
     note.markdown(f"#### {title}", width="content")
-    note.markdown(text, width="content")
+    note.markdown(text, width="content", text_alignment="center")
     return note
 
 

@@ -11,6 +11,7 @@ from evalcore.settings import Settings
 from tests.apptest.conftest import words
 from tests.support.boards import Plan, make_run
 from tests.support.page_stores import CANARY, METRIC, RUN, SECTIONS, corrupt_run, evidence_run
+from tests.support.rows import each_row
 
 #: Elements whose text Streamlit reads as Markdown.
 MARKDOWN = ("title", "header", "subheader", "markdown", "caption", "error", "warning", "info")
@@ -45,12 +46,30 @@ def test_hostile_text_never_reaches_a_place_that_reads_markdown(open_page, runs_
 def test_a_difference_of_tables_is_marked_in_words(open_page, runs_root):
     evidence_run(runs_root)
     app = open_page("case", run=RUN, metric=METRIC, id="table_diff")
-    expected, answered = (frame.value for frame in app.dataframe[:2])
+    expected, answered = (frame.value for frame in app.dataframe[1:3])
     assert expected.iloc[:, 0].tolist() == ["", "", "− missing"]
     assert answered.iloc[:, 0].tolist() == ["", "", "+ extra"]
     text = words(app)
     assert "Missing rows: 1" in text
     assert "∅ stands for NULL" in text
+
+
+@each_row(
+    ("case", "language", "texts"),
+    [
+        ("columns", "en", ["Columns expected: 2, answered: 1."]),
+        ("true_calls", "en", [f'cancel(order_id="{CANARY}")', "reboot()  # by the user"]),
+        ("fields", "en", ["What makes it hard", "Reason: why", "Syntax error: yes", "Plan steps"]),
+        ("fields", "zh", ["难点", "理由：因为", "语法错误：是", "计划步骤"]),
+    ],
+)
+def test_what_is_stored_as_json_is_read_in_words(open_page, runs_root, case, language, texts):
+    if not (runs_root / RUN).exists():
+        evidence_run(runs_root)
+    app = open_page("case", language, run=RUN, metric=METRIC, id=case)
+    shown = "\n".join([words(app).replace("\\", ""), *(block.value for block in app.code)])
+    assert [text for text in texts if text not in shown] == []
+    assert "The expected and the actual answer agree." not in shown
 
 
 def test_the_work_of_a_rewrite_is_a_table_in_words(open_page, runs_root):

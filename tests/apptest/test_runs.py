@@ -9,8 +9,10 @@ from filelock import FileLock
 from evalcore.errors import UsageError
 from evalcore.results import Progress
 from evalcore.runner import client, jobs
+from evalcore.settings import Settings
 from tests.apptest.conftest import words
-from tests.support.page_stores import CORRUPT, RUN, corrupt_run, evidence_run
+from tests.support.boards import Plan, make_run
+from tests.support.page_stores import CORRUPT, RUN, SECTIONS, corrupt_run, evidence_run
 from tests.support.stored_runs import plan
 
 MOVING = Progress(
@@ -83,7 +85,7 @@ def test_a_run_under_way_shows_how_it_gets_on(open_page, runs_root):
     assert "Passed 100" in text
     assert "Cost unknown" in text
     assert "4 of 8 requests open, 3 rate-limited" in text
-    assert app.dataframe[1].value.iloc[0].tolist() == ["Rate limited", 3]
+    assert "Rate limited: 3" in text
     assert actions(app) == ["cancel"]
 
 
@@ -109,6 +111,14 @@ def test_an_interrupted_run_asks_for_its_key_before_it_goes_on(open_page, runs_r
     app.text_input(key="typed_key.OPENAI_API_KEY").set_value("sk-abc-def-ghi-jkl").run()
     app.button(key=f"runs.do.resume.{RUN}").click().run()
     assert resumed == [(RUN, {"OPENAI_API_KEY": "sk-abc-def-ghi-jkl"})]
+
+
+def test_a_run_without_a_measurement_says_what_failed_and_what_helps(open_page, runs_root):
+    plan = Plan(target="openai:dead", cases=2, failing=8)
+    make_run(Settings(data=str(runs_root.parent)), plan, RUN)
+    text = words(open_page("runs")).replace("\\", "")
+    assert "Check the connection" in text
+    assert "Nothing was measured" in text
 
 
 def test_a_deletion_can_be_taken_back(open_page, runs_root):
@@ -171,8 +181,8 @@ def cancelled_run(runs_root):
 def test_a_cancelled_run_counts_what_was_judged(open_page, runs_root):
     cancelled_run(runs_root)
     app = open_page("runs")
-    assert "1 of 11 cases scored" in progress_text(app)
-    assert app.dataframe[0].value["progress"].tolist() == [9]
+    assert f"1 of {len(SECTIONS)} cases scored" in progress_text(app)
+    assert app.dataframe[0].value["progress"].tolist() == [100 // len(SECTIONS)]
 
 
 def progress_text(app):

@@ -175,6 +175,19 @@ def test_several_calls_at_once_keep_their_results():
         assert (made.kind, made.tools, made.results) == ("calls", ("look", "act"), ("a", last))
 
 
+def test_a_greeting_takes_no_line_of_the_agent_and_the_stop_sign_is_not_shown():
+    messages = [
+        Message("assistant", "Hello!"),
+        Message("user", "Cancel it."),
+        Message("assistant", "Thought: done\nUser: It is done."),
+        Message("user", "Thanks. ###STOP###"),
+    ]
+    for greeting in ((), ("Hello!",)):  # upstream's protocol counts it among the lines
+        steps = answers.iterate_chat_steps(episode(*messages, says=(*greeting, "It is done.")))
+        spoken = [step.spoken_text for step in steps]
+        assert spoken == ["Hello!", "Cancel it.", "It is done.", "Thanks."]
+
+
 @pytest.mark.parametrize(
     ("language", "heading", "about"),
     [

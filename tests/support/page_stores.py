@@ -60,6 +60,38 @@ SECTIONS: dict[str, Section] = {
     "json": Section(kind="json", title="provenance", body={"engine": "sqlite 3.40.1"}),
     "code": Section(kind="code", title="query", body={"language": "sql", "text": "SELECT 1"}),
     "text": Section(kind="text", title="answer", body=CANARY),
+    "columns": Section(
+        kind="table_diff",
+        title="difference",
+        body={
+            "columns": ["city", "count"],
+            "answer_columns": ["city"],
+            "expected": [["Oslo", 3]],
+            "actual": [["Oslo"]],
+            "missing": [],
+            "extra": [],
+        },
+    ),
+    "true_calls": Section(
+        kind="json",
+        title="true_actions",
+        body=[
+            {"name": "cancel", "arguments": {"order_id": CANARY}},
+            {"name": "reboot", "kwargs": "{}", "requestor": "user"},
+        ],
+    ),
+    "fields": Section(
+        kind="json",
+        title="provenance",
+        body={
+            "trap": CANARY,
+            "rationale": "why",
+            "rationale_zh": "因为",
+            "has_syntax_error": True,
+            "steps": [{"table": CANARY, "access": "scan"}],
+            CANARY: {"deep": {"deeper": {"deepest": [CANARY]}}},
+        },
+    ),
     "malformed": Section(kind="table_diff", title="difference", body={"columns": "none"}),
 }
 

@@ -57,6 +57,7 @@ def test_a_card_cannot_take_the_identity_of_another_target() -> None:
         ({"adapter": "runs/lora", "dtype": "int4"}, "+ lora · int4"),
         ({"adapter": "lora~1a2b3c4d/"}, "+ lora~1a2b3c4d"),
         ({"base_url": "http://localhost:8000/v1", "temperature": 0.7}, "· temperature=0.7"),
+        ({"api_key_env": "MY_KEY", "temperature": 0}, "· temperature=0"),
         ({"a": 1, "b": 2, "c": 3, "d": 4, "e": 5}, "· a=1 · b=2 · c=3 · +2"),
         ({"system": "x" * 25, "stop": ["a"], "none": None}, ""),
     ],

@@ -50,7 +50,7 @@ def _compare_table_answer(sample: Sample, answer: dict[str, Any]) -> ComparisonR
     return ComparisonResult(
         right=diff.equal,
         error=diff.reason,
-        note=_table_note(diff),
+        note=_TABLE_NOTES[diff.reason],
         details={
             "rows_expected": len(want.rows),
             "rows_answered": len(got.rows),
@@ -82,10 +82,6 @@ _TABLE_NOTES = {
     "rows": Note("rows_differ"),
     "order": Note("order_differs"),
 }
-
-
-def _table_note(diff: TableDiff) -> str:
-    return _TABLE_NOTES[diff.reason]
 
 
 def _table_section(want: ResultTable, got: ResultTable, diff: TableDiff) -> Section:

@@ -104,7 +104,7 @@ def prepare_trials(engine: Engine, question: EquivalenceQuestion) -> Trials:
     mined = ((question.reference, question.engine), *question.related)
     generated = generate_databases(schema, mined, seed=question.seed, count=question.count)
     by_hand = (
-        _source_from_script(number, script) for number, script in enumerate(question.data, 1)
+        (f"by hand {number}", None, script) for number, script in enumerate(question.data, 1)
     )
     initial = collect_trials(
         engine, question, schema, (*by_hand, *map(source_from_database, generated))
@@ -179,10 +179,6 @@ def prepare_witness_trial(
 
 
 _Source = tuple[str, Database | None, tuple[str, ...]]
-
-
-def _source_from_script(number: int, script: tuple[str, ...]) -> _Source:
-    return f"by hand {number}", None, script
 
 
 def source_from_database(database: Database) -> _Source:

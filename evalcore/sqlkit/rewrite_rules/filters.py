@@ -190,16 +190,12 @@ def _count_listed_values(parsed: ParsedQuery) -> Counter[Base]:
             a
             for side in list_sides(node)
             if isinstance(side, exp.Any)
-            for a in _iter_array_sizes(side)
+            for a in (len(array.expressions) for array in side.find_all(exp.Array))
         ]
         values = len(node.expressions) if isinstance(node, exp.In) else sum(arrays)
         for base in parsed.find_origin(node.this, scope).bases:
             values_by_base[base] += values
     return values_by_base
-
-
-def _iter_array_sizes(node: exp.Expr) -> Iterator[int]:
-    return (len(array.expressions) for array in node.find_all(exp.Array))
 
 
 #: What a condition is about: base columns and constants.

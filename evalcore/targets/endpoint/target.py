@@ -175,8 +175,7 @@ class EndpointTarget:
         self._headers |= _find_account_headers(address)
         self._authorizer = Authorizer(endpoint, key)
         await self._authorizer.refresh()
-        api = "" if self.api == "chat" else f" by the {self.api} API"
-        progress(f"requests go to {address}{api}")
+        progress(Note("requests_go_to", address=address, api=self.api))
         whole = self._options.whole_timeout or self._timeout * _WHOLE
         connect = choose_transport(self.key, self._options.client, self.api, self._egress)
         self._transport = connect(address, self._timeout, whole, self._egress, self._reply_limits)

@@ -3,6 +3,7 @@ next case."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import dropwhile
 from typing import Any, NamedTuple
@@ -12,7 +13,7 @@ import streamlit as st
 from evalcore.records import Episode, Message
 from evalcore.views.cases import EVERY_CASE, MISSING, CaseView, Neighbour
 from evalcore.views.targets import OUTCOMES
-from pages.shared import case_sections, evidence, page_links, url_state
+from pages.shared import evidence, page_links, url_state
 from pages.shared.board_view import metric_title
 from pages.shared.evidence import cause_title
 from pages.shared.page_links import CaseLink
@@ -26,10 +27,6 @@ from pages.shared.wording import (
     tr,
 )
 
-#: Fields of a reference that hold JSON as text, to keep the order of its keys.
-_JSON_TEXT = frozenset({"ground_truth", "scenario", "slots"})
-#: Fields of a reference that hold code, by its language.
-_CODE = {"patch": "diff", "test_patch": "diff", "eval_script": "bash"}
 #: Fields of a reference that a section of evidence draws.
 _DRAWN = {"patch": "true_patch", "derivation": "derivation"}
 #: Evidence, by kind or title, that shows already what was expected.
@@ -89,24 +86,12 @@ def draw_case_reference(view: CaseView) -> None:
     remaining = {
         name: value
         for name, value in view.sample.reference.items()
-        if _DRAWN.get(name) not in shown and value not in ("", [], {})
+        if _DRAWN.get(name) not in shown and name not in view.sample.input
     }
     if remaining:
         folded = bool(shown & _REVEALING_SECTIONS)
         with st.expander(tr("case.reference"), icon=":material/key:", expanded=not folded):
-            _draw_reference_fields(remaining)
-
-
-def _draw_reference_fields(values: Mapping[str, Any]) -> None:
-    for name, value in values.items():
-        title = look_up(f"case.reference.{name}") or look_up(f"case.input.{name}")
-        st.caption(escape_markdown(title or name))
-        if name in _CODE and isinstance(value, str):
-            evidence.draw_verbatim(value, _CODE[name])
-        else:
-            evidence.draw_raw_value(
-                case_sections.parse_json_text(value) if name in _JSON_TEXT else value
-            )
+            evidence.draw_fields(remaining)
 
 
 # The conversation of an agent with a simulated user, and the work of one that works alone.
@@ -115,13 +100,15 @@ def _draw_reference_fields(values: Mapping[str, Any]) -> None:
 #: Begins each result of a tool where tools are described in the prompt.
 _OUTPUT = "API output: "
 _ERRORS = ("Error", "Unknown action")
+#: What a simulated user ends a conversation with.
+_STOP_SIGN = re.compile(r"###[A-Z-]+###\s*$")
 _NAMED, _LONGEST = 4, 60  # tools named in a title, characters of a name
 
 
 class ChatStep(NamedTuple):
     """A user's line, an agent's line (`spoken_text` as the user read it), or a call with its
     results. `kind` is `user`, `agent` or `calls`; `tools` are the names of what was called, and
-    `line` counts the agent's lines from 0."""
+    `line` counts the agent's lines from 0; a greeting is -1."""
 
     kind: str
     message: Message
@@ -168,25 +155,40 @@ def draw_conversation(episode: Episode) -> None:
 
 def iterate_chat_steps(episode: Episode) -> Iterator[ChatStep]:
     """The messages after the system's, each call together with its results."""
-    agent_lines = iter(episode.state.get("says") or ())
+    agent_lines = list(episode.state.get("says") or ())
     actions = episode.state.get("actions") or episode.state.get("calls") or ()
     action_names = [str(action["name"]) for action in actions]
     messages = [message for message in episode.messages if message.role != "system"]
     index = line = 0
+    if messages and messages[0].role == "assistant" and agent_lines[:1] != [messages[0].content]:
+        line, agent_lines = -1, [messages[0].content, *agent_lines]  # a greeting nobody asked for
     while index < len(messages):
         message, index = messages[index], index + 1
         if message.role != "assistant":
-            yield ChatStep("user", message, spoken_text=message.content)
+            text = _STOP_SIGN.sub("", message.content).rstrip()
+            yield ChatStep("user", message, spoken_text=text)
             continue
         results, index = _collect_tool_results(messages, index)
         if message.tool_calls or results:
+            if message.content and message.content in agent_lines:
+                _take_spoken_line(agent_lines, message.content)
             names = tuple(call.name for call in message.tool_calls)
             if not names:
                 names = _take_matching_actions(action_names, message.content, len(results))
             yield ChatStep("calls", message, tools=names, results=results)
         else:
-            yield ChatStep("agent", message, next(agent_lines, message.content), line=line)
+            spoken_text = _take_spoken_line(agent_lines, message.content)
+            yield ChatStep("agent", message, spoken_text, line=line)
             line += 1
+
+
+def _take_spoken_line(lines: list[str], written: str) -> str:
+    """The agent's next line as the user read it: as `written`, else the next of `lines`, from which
+    it is taken."""
+    count = lines.index(written) + 1 if written in lines else 1
+    spoken = lines[count - 1] if lines else written
+    del lines[:count]
+    return spoken
 
 
 def _collect_tool_results(messages: Sequence[Message], index: int) -> tuple[tuple[str, ...], int]:
@@ -219,7 +221,7 @@ def _draw_agent_turn(step: ChatStep, caption: str, trace: Sequence[Mapping[str, 
         if step.spoken_text.strip() != step.message.content.strip():
             with st.expander(tr("case.chat.as_written"), icon=":material/notes:"):
                 evidence.draw_prose(step.message.content)
-        if step.line < len(trace) and not trace[step.line].get("recognised", True):
+        if 0 <= step.line < len(trace) and not trace[step.line].get("recognised", True):
             st.badge(tr("case.chat.unrecognised"), color="orange")
 
 

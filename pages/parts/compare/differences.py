@@ -27,8 +27,6 @@ from pages.shared.board_view import benchmark_title, metric_title
 from pages.shared.page_links import CaseLink
 from pages.shared.wording import escape_markdown, format_fact, to_plain_line, tr
 
-# The scores of the compared runs: all of them in a table, and metric by metric as a heatmap.
-
 _OPENED_TARGET_KEY = "compare.open_target"
 _MIN_AXES, _MAX_AXES = 3, 10  # of a radar that can be read
 _LEGEND = 24  # characters of a letter and a name

@@ -17,12 +17,11 @@ from evalcore.views import datasets
 from evalcore.views.datasets import DatasetEntry
 from pages.shared import case_sections, evidence, page_links, tables, url_state
 from pages.shared.board_view import metric_title
-from pages.shared.wording import escape_markdown, format_fact, look_up, to_plain_line, tr
+from pages.shared.wording import escape_markdown, to_plain_line, tr
 
 PAGE = "datasets"
 PER_PAGE, _PAGER = 25, "p"  # cases of a page, and the name of its number in the URL
 _CLICK = "datasets.case.click"
-_SQL = frozenset({"reference", "data", "calls"})
 _GIST = 160
 _case_frames: SingleFlightCache[pd.DataFrame] = SingleFlightCache(16)
 _NARROW_ROWS = 12  # rows beside an open case, above it on a phone
@@ -186,42 +185,8 @@ def _draw_dataset_pager(keys: list[str], index: int) -> None:
 def _draw_dataset_reference(sample: Sample) -> None:
     """What is right, and what else the case tells of itself; the target sees none of it."""
     st.markdown(f"##### {tr('datasets.reference')}")
-    for name, value in sample.reference.items():
-        _draw_dataset_field(name, value)
+    evidence.draw_fields(sample.reference)
     metadata = {name: value for name, value in sample.meta.items() if value not in ("", [], {})}
     if metadata:
         with st.expander(tr("datasets.meta"), icon=":material/info:"):
             st.json(metadata, expanded=1)
-
-
-def _draw_dataset_field(name: str, value: Any) -> None:
-    if isinstance(value, bool):
-        value = tr("common.yes" if value else "common.no")
-    value = case_sections.parse_json_text(value) if str(value)[:1] in ("{", "[") else value
-    if value in ("", None) or (isinstance(value, list | dict) and not value):
-        return
-    title = look_up(f"datasets.field.{name}") or to_plain_line(name.replace("_", " "))
-    if isinstance(value, str | int | float) and len(str(value)) < 80 and "\n" not in str(value):
-        st.caption(format_fact(escape_markdown(title), escape_markdown(value, 100)))
-        return
-    st.caption(escape_markdown(title))
-    if isinstance(value, str):
-        language = "sql" if name in _SQL else "diff" if name.endswith("patch") else None
-        evidence.draw_verbatim(value, language)
-    elif isinstance(value, dict) and isinstance(value.get("rows"), list):
-        _draw_expected_table(value)
-    else:
-        evidence.draw_raw_value(value)
-
-
-def _draw_expected_table(value: dict[str, Any]) -> None:
-    """A table that is expected, as one; what is no table, as it stands."""
-    columns, rows = value.get("columns"), value["rows"]
-    if not isinstance(columns, list) or not all(isinstance(row, list) for row in rows):
-        evidence.draw_raw_value(value)
-        return
-    frame = tables.build_text_frame(columns, rows)
-    st.dataframe(frame, hide_index=True, alt=tr("datasets.result_alt"))
-    rest = [f"{name}: {item}" for name, item in value.items() if name not in ("columns", "rows")]
-    if rest:
-        st.caption(escape_markdown(" · ".join(rest), 200))

@@ -21,8 +21,6 @@ from pages.shared import page_links, tables, visitor, widgets
 from pages.shared.board_view import benchmark_title
 from pages.shared.wording import current_language, escape_markdown, localize_note, to_plain_line, tr
 
-# The second step: every expected answer of a data set confirmed, on real engines where it can.
-
 _EVERY = timedelta(seconds=1)
 
 

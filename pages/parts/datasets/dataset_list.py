@@ -171,8 +171,6 @@ def _draw_difficulty_spread(entry: DatasetEntry, summary: DatasetSummary) -> Non
         st.altair_chart(chart, width="stretch", alt=tr("datasets.spread_alt"))
 
 
-# Browse: every data set as a card, or the one that the URL names with its cases.
-
 _ACROSS = 3
 
 

@@ -89,10 +89,10 @@ def _draw_form_fields(form: UploadPart) -> None:
         "example": [to_plain_line(field.example, 160) or None for field in form.fields],
     }
     config = {
-        "field": text_column("datasets.field", 150),
+        "field": text_column("datasets.field", 170),
         "required": text_column("datasets.required", 66),
         "kind": text_column("datasets.kind", 66),
-        "example": text_column("datasets.example_value", 180),
+        "example": text_column("datasets.example_value", 160),
     }
     draw_grid(columns, config, tr("datasets.form_alt"), tallest=EVERY_ROW)
 

@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 from markupsafe import Markup
 
+from evalcore.i18n import name_term
 from evalcore.plain_text import DASH
 from evalcore.views.boards import Board
 from evalcore.views.decision import COST, LATENCY, MAX_WEIGHT, Decision, DecisionTable, Ranked
@@ -70,8 +71,12 @@ def draw_answer(board: DecisionBoard, decision: Decision) -> None:
 
 def _link_candidate(board: DecisionBoard, row: Ranked) -> Markup:
     address = build_candidate_address(board, row.candidate.identity)
-    name = to_plain_line(row.candidate.name, _NAME_LENGTH)
+    name = _localize_name(row.candidate.name)
     return Markup('<a href="{}" data-page data-fact="target">{}</a>').format(address, name)
+
+
+def _localize_name(name: str) -> str:
+    return to_plain_line(name_term(name, current_language()), _NAME_LENGTH)
 
 
 def _describe_basis(decision: Decision) -> str:
@@ -86,9 +91,6 @@ def _describe_basis(decision: Decision) -> str:
         )
     counts = {"cases": format_count(decision.cases), "targets": targets, "excluded": excluded}
     return tr("decide.basis", resamples=format_count(decision.resamples), **counts)
-
-
-# The ranking.
 
 
 def draw_ranked(board: DecisionBoard, decision: Decision) -> None:
@@ -181,7 +183,7 @@ def _build_row(
         "look": "",
         "own": False,
         "href": build_candidate_address(board, candidate.identity),
-        "name": to_plain_line(candidate.name, _NAME_LENGTH),
+        "name": _localize_name(candidate.name),
         "logo": "",
         "new": "",
         "organization": to_plain_line(candidate.organization, _NAME_LENGTH),
@@ -244,7 +246,7 @@ def draw_excluded(board: DecisionBoard, decision: Decision) -> None:
             board.table, candidate.identity, excluded.reasons, titles, current_language()
         )
         row = {
-            "name": to_plain_line(candidate.name, _NAME_LENGTH),
+            "name": _localize_name(candidate.name),
             "href": build_candidate_address(board, candidate.identity),
             "status": to_plain_line(reasons, 300),
         }

@@ -24,6 +24,7 @@ from pages.shared import display_names, page_links, run_facts, visitor, widgets,
 from pages.shared.wording import (
     current_language,
     escape_markdown,
+    format_fact,
     localize,
     localize_note,
     look_up,
@@ -226,8 +227,8 @@ def _draw_target_name(key: str, options: Mapping[str, Any]) -> None:
     display_name = display_names.resolve_target_name(key, key)
     st.text(to_plain_line(key if display_name == key else f"{display_name} · {key}", 200))
     if options:
-        texts = [f"{name} = {value}" for name, value in options.items()]
-        st.caption(escape_markdown(", ".join(texts), 300))
+        texts = [format_fact(look_up(f"launch.{n}") or n, value) for n, value in options.items()]
+        st.caption(escape_markdown(" · ".join(texts), 300))
 
 
 # Whether this host can run programs, said before a benchmark is started that runs them.
@@ -330,8 +331,7 @@ def draw_launch_refused(reason: str) -> None:
     mode = policy.resolve_access_mode(settings.load_settings(), visitor.current_visitor())
     with st.container(border=True, gap="small"):
         st.markdown(f"#### :material/lock: {tr('access.closed')}")
-        sentence = localize_note(reason)
-        st.markdown(escape_markdown(sentence[:1].upper() + sentence[1:], 400))
+        st.markdown(escape_markdown(reason, 400))
         st.caption(tr(f"access.how.{mode}"))
         with st.container(horizontal=True):
             widgets.draw_link(page_links.RANKING, tr("access.board"), "leaderboard")

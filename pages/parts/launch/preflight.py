@@ -24,8 +24,6 @@ from pages.shared import url_state, visitor, wording
 from pages.shared.widgets import draw_field
 from pages.shared.wording import current_language, escape_markdown, look_up, to_plain_line, tr
 
-# What is wrong with a run request, said before anything is started: pure, no widget in here.
-
 
 class LaunchProblem(Record, frozen=True):
     """A text of the catalogue and its values."""

@@ -22,8 +22,6 @@ from pages.shared import display_names, url_state, visitor, wording
 from pages.shared.widgets import draw_field
 from pages.shared.wording import escape_markdown, localize, localize_note, to_plain_line, tr
 
-# The part of the launch form that names an HTTP service, and what is wrong with the choice.
-
 
 def draw_application_choice(kind: TargetKindCard, settings: Settings, slot: str = "launch") -> str:
     """Draw the choice of a described service; returns its target key."""

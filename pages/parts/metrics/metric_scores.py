@@ -149,8 +149,6 @@ def draw_metric_card(part: BoardMetric, view: MetricView) -> None:
                 )
 
 
-# The tables of the Metrics page: the ranked targets, and those without a rank with the reason.
-
 _NAME_LENGTH = 60
 _TALLEST = 20  # rows before the table scrolls
 

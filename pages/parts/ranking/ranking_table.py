@@ -94,8 +94,6 @@ def ranking_column_title(name: str) -> str:
     return tr(f"board.{name}") if is_fixed_column else shared.part_title(name)
 
 
-# The tables of the Ranking page: the ranked, and those without a rank.
-
 _NAME_LENGTH = 60
 _MANY_COLUMNS = 3  # beside the usual ones, before the drawn intervals give way
 

@@ -24,8 +24,6 @@ from pages.parts.runs import overview
 from pages.shared import page_links, visitor, widgets, wording
 from pages.shared.wording import escape_markdown, localize_note, to_plain_line, tr
 
-# Hand in a run: the form for a bundle, and what became of those that were handed in.
-
 _EVERY = timedelta(seconds=1)
 _SEEN, _NUMBER = "submit.seen", "submit.number"
 _LEVELS = range(4)

@@ -15,8 +15,10 @@ from evalcore.settings import Settings
 from evalcore.views import runs, stored_boards
 from evalcore.views.comparison import RunPair
 from evalcore.views.reproduce import ModelCard
+from evalcore.views.run_problems import load_error_reasons
 from evalcore.views.runs import RunRow
 from pages.shared import (
+    case_sections,
     display_names,
     page_links,
     run_facts,
@@ -43,7 +45,7 @@ def draw_level_badges(levels: Iterable[int]) -> None:
 # The table of all runs, a page of it at a time; choosing a row puts the run into the URL.
 
 _TABLE, _SHOWN, _PAGER = "runs.table", "runs.shown", "runs.pager"
-_PAGE = 100  # runs
+_PAGE, _CAUSES = 100, 3  # runs, reasons of failed requests
 #: State -> colour, and a sign, so that a state is seen at a glance and not by colour alone.
 STATE_LOOKS: dict[str, tuple[Any, str]] = {
     "planned": ("gray", "○"),
@@ -177,7 +179,8 @@ def draw_run_detail(
         run_facts.draw_live_model(card, is_active=row.state == "running")
     _draw_run_errors(row)
     if row.scores and not row.complete:
-        st.caption(tr("runs.not_ranked"))
+        is_measured = any(score is not None for score in row.scores.values())
+        st.caption(tr("runs.not_ranked" if is_measured else "runs.not_measured"))
 
 
 def _describe_run_state(row: RunRow, pair: RunPair | None) -> str:
@@ -219,6 +222,8 @@ def _draw_run_measures(row: RunRow) -> None:
     time = [("runs.wall", wording.format_duration(row.wall))]
     if row.is_active:
         rate = tr("runs.rate_value", rate=f"{row.rate:.1f}")
+        if row.rate < 1:
+            rate = tr("runs.rate_slow", rate=f"{60 * row.rate:.1f}")
         time = [("runs.rate", rate), ("runs.eta", wording.format_duration(row.eta))]
     cells = [
         *time,
@@ -244,18 +249,26 @@ def _draw_outcome_badges(row: RunRow) -> None:
 
 
 def _draw_run_errors(row: RunRow) -> None:
-    if not row.errors:
+    if row.errors:
+        kinds = sorted(row.errors.items(), key=lambda item: -item[1])
+        named = [(look_up(f"common.error.{kind}") or kind, count) for kind, count in kinds]
+        counted = [wording.format_fact(name, f"{count:,}") for name, count in named]
+        st.markdown(f"**{tr('runs.errors')}** · {escape_markdown(' · '.join(counted), 400)}")
+        st.caption(tr("runs.errors_note"))
+
+
+def draw_error_causes(row: RunRow, settings: Settings) -> None:
+    """What was said of the first case of each reason that left cases without a measurement, and
+    what helps."""
+    try:
+        show_gated = settings.show_gated
+        errors = load_error_reasons(settings.run_roots, row.run_id, show_gated=show_gated)
+    except EvalboardError:  # the run is shown without
         return
-    st.markdown(f"**{tr('runs.errors')}**")
-    kinds = sorted(row.errors.items(), key=lambda item: -item[1])
-    table = pd.DataFrame(
-        {
-            tr("runs.error_kind"): [look_up(f"common.error.{k}") or k for k, _ in kinds],
-            tr("runs.error_count"): [count for _, count in kinds],
-        }
-    )
-    st.dataframe(table, hide_index=True, width="content")
-    st.caption(tr("runs.errors_note"))
+    for error in errors[:_CAUSES]:
+        if error.note:
+            st.text(localize_note(error.note))
+        case_sections.draw_remedy(error.reason, error.outcome)
 
 
 def draw_run_links(row: RunRow, settings: Settings) -> None:

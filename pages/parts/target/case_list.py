@@ -28,8 +28,6 @@ from pages.shared.page_links import CaseLink
 from pages.shared.tables import cost_format, link_column, number_column, text_column
 from pages.shared.wording import localize_note, look_up, to_plain_line, tr
 
-# The cases of a target: filters, one page of a table, and the way to each case.
-
 _CASES = 25  # of a page
 _OPENED_CASE_KEY = "target.open_case"
 _DIFFICULTIES = ("1", "2", "3")

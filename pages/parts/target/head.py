@@ -166,8 +166,6 @@ def _draw_claim_flags(table: pd.DataFrame) -> None:
     tables.draw_grid(columns, config, tr("target.flags_alt"), key="target.published.flags")
 
 
-# The head of the Target page: name, options, and the figures of its row on the board.
-
 _CARD = 150  # pixels, at least
 
 

@@ -29,8 +29,6 @@ from pages.shared.wording import (
     tr,
 )
 
-# The charts of the Target page: profile, metrics and scores over time.
-
 _MIN_AXES, _MAX_AXES = 3, 10
 
 

@@ -4,12 +4,15 @@
 const evidence = (() => {
   const { own, lookUp, t, line, cell, stringify, make, table, isNumber } = site;
   const LONG = 2000;
-  const SQL = new Set(["sql", "schema", "source_schema", "data", "query", "ddl"]);
-  const PROSE = new Set(["question", "problem_statement", "text"]);
+  const CODE = new Set(["sql", "schema", "source_schema", "data", "query", "ddl", "reference", "calls", "patch", "test_patch", "eval_script"]);
+  const PROSE = new Set(["question", "problem_statement", "text", "instruction", "instructions"]);
+  const DIALECTS = new Set(["dialect", "engine", "source_dialect", "target_dialect"]);
+  const FOR_MACHINES = new Set(["world", "material", "slots"]);
+  const SHORT = 100, DEEPEST = 2, MOST_FIELDS = 20;
   const ORDER = ["source_dialect", "target_dialect", "dialect", "engine", "description", "level", "file_name", "repo",
     "base_commit", "version", "question", "problem_statement", "source_schema", "schema", "data", "sql"];
   const FOLDED = new Set(["test_log", "true_patch", "derivation"]);
-  const JSON_TEXT = new Set(["ground_truth", "scenario", "slots"]);
+  const JSON_TEXT = new Set(["ground_truth", "scenario", "task"]);
   const REVEALING = new Set(["table_diff", "tree_diff", "calls", "turns", "true_actions", "goals", "answer_compared", "true_patch"]);
   const MARKS = { accepted: "✓", mismatch: "✕", missing: "−", extra: "+", omitted: "○", differs: "≠" };
 
@@ -57,28 +60,69 @@ const evidence = (() => {
     return [fold(t("case.functions", { count: offered.length }), ...bodies)];
   }
 
+  const fieldTitle = (name) => lookUp(`case.field.${name}`)
+    ?? line(/^[a-z]+(_[a-z0-9]+)*$/.test(name) ? name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ") : name);
+
+  const isEmpty = (value) => value === null || value === "" || ["[]", "{}"].includes(stringify(value));
+
+  const codeLines = (value) => (Array.isArray(value) ? value.flatMap(codeLines) : [cell(value).trimEnd()]);
+
+  /** The fields that hold anything, by their titles; of a text in both languages the reader's. */
+  function fields(values, depth = 0) {
+    return Object.entries(values).flatMap(([name, held]) => {
+      if (name.endsWith("_zh") || FOR_MACHINES.has(name) || isEmpty(held)) return [];
+      let value = JSON_TEXT.has(name) ? parseText(held) : held;
+      if (document.documentElement.lang.startsWith("zh")) value = own(values, `${name}_zh`) ?? value;
+      const about = fieldTitle(name);
+      if (typeof value === "boolean") return [caption(`${about}: ${t(value ? "common.yes" : "common.no")}`)];
+      if (DIALECTS.has(name)) value = own(words.dialects, value) ?? value;
+      const short = isNumber(value) || (typeof value === "string" && !value.includes("\n") && value.length < SHORT);
+      if (short && !CODE.has(name) && !PROSE.has(name)) return [caption(`${about}: ${line(cell(value), SHORT)}`)];
+      return [caption(about), ...(CODE.has(name) ? [verbatim(codeLines(value).join("\n"))] : readable(value, depth))];
+    });
+  }
+
+  /** A line for each call of a tool; empty where one of the values is no call. */
+  function callLines(list) {
+    const lines = list.map((call) => {
+      const name = isObject(call) ? call.name ?? call.func_name : null;
+      const given = isObject(call) ? parseText(call.arguments ?? call.kwargs ?? {}) : null;
+      if (typeof name !== "string" || !isObject(given)) return null;
+      const by = call.requestor === "user" ? t("case.by_user") : "";
+      return `${name}(${Object.entries(given).map(([key, item]) => `${key}=${stringify(item)}`).join(", ")})${by}`;
+    });
+    return lines.includes(null) ? [] : lines;
+  }
+
+  /** Any value as people read it: fields, tables and calls; as JSON what is nested deeper. */
+  function readable(value, depth = 0) {
+    if (isObject(value) && Array.isArray(value.columns) && Array.isArray(value.rows) && value.rows.every(Array.isArray)) {
+      const { columns, rows, ...rest } = value;
+      return [grid(t("case.expected"), columns, rows), caption(t("case.row_count", { count: rows.length })), ...explainNull(rows), ...fields(rest, DEEPEST)];
+    }
+    if (isObject(value)) return depth < DEEPEST && Object.keys(value).length <= MOST_FIELDS ? fields(value, depth + 1) : [raw(value)];
+    if (!Array.isArray(value) || !value.length) return [raw(value)];
+    const calls = callLines(value);
+    if (calls.length) return [verbatim(calls.join("\n"))];
+    if (value.every((item) => !isObject(item) && !Array.isArray(item))) return [verbatim(value.map(cell).join("\n"))];
+    if (!value.every(isObject)) return [raw(value)];
+    const names = [...new Set(value.flatMap(Object.keys))].filter((name) => !name.endsWith("_zh"));
+    return [grid(t("case.expected"), names.map(fieldTitle), value.map((item) => names.map((name) => (name in item ? item[name] : ""))))];
+  }
+
   /** The structured input of a sample: statements as code, short values in a line. */
   function question(input) {
     const rank = (name) => (ORDER.includes(name) ? ORDER.indexOf(name) : ORDER.length);
     const names = Object.keys(input).sort((a, b) => rank(a) - rank(b));
     return names.flatMap((name) => {
       const value = input[name];
-      if (value === "" || value === null || (Array.isArray(value) && !value.length)) return [];
       if (isTurns(value)) {
         return value.flatMap((turn, number) => [
           ...(value.length > 1 ? [caption(t("case.turn", { number: number + 1, total: value.length }))] : []),
           ...(turn.length ? messages(turn) : [caption(t("case.turn_silent"))])]);
       }
       if (name === "functions") return offeredFunctions(value);
-      const about = lookUp(`case.input.${name}`) ?? line(name);
-      const short = isNumber(value) || typeof value === "boolean" || (typeof value === "string" && !value.includes("\n") && value.length < 100);
-      if (!SQL.has(name) && !PROSE.has(name) && short) {
-        const text = name === "dialect" ? own(words.dialects, value) ?? value : value;
-        return [caption(`${about}: ${line(cell(text), 100)}`)];
-      }
-      const lines = Array.isArray(value) ? value : [value];
-      const body = SQL.has(name) ? verbatim(lines.map((item) => cell(item).trimEnd()).join("\n")) : raw(value);
-      return name === "question" ? [body] : [caption(about), body];
+      return name === "question" ? [raw(value)] : fields({ [name]: value });
     });
   }
 
@@ -106,19 +150,17 @@ const evidence = (() => {
   function reference(sample, verdict) {
     const shown = new Set((verdict?.evidence ?? []).flatMap((section) => [section.kind, section.title]));
     const drawn = { patch: "true_patch", derivation: "derivation" };
-    const fields = Object.entries(sample.reference ?? {}).filter(([name, value]) =>
-      !shown.has(own(drawn, name)) && value !== "" && stringify(value) !== "[]" && stringify(value) !== "{}");
-    if (!fields.length) return [];
-    const body = fold(t("case.reference"), ...fields.flatMap(([name, value]) => [
-      caption(lookUp(`case.reference.${name}`) ?? lookUp(`case.input.${name}`) ?? line(name)),
-      raw(JSON_TEXT.has(name) ? parseText(value) : value)]));
+    const remaining = Object.entries(sample.reference ?? {}).filter(([name, value]) =>
+      !shown.has(own(drawn, name)) && !(name in (sample.input ?? {})) && !isEmpty(value));
+    if (!remaining.length) return [];
+    const body = fold(t("case.reference"), ...fields(Object.fromEntries(remaining)));
     body.open = ![...shown].some((name) => REVEALING.has(name));
     return [body];
   }
 
   // Sections of evidence by their kind.
 
-  const word = (area, text) => (typeof text !== "string" ? text : text.split(", ").map((part) =>
+  const word = (area, text) => (typeof text === "boolean" ? t(text ? "common.yes" : "common.no") : typeof text !== "string" ? text : text.split(", ").map((part) =>
     lookUp(`section.word.${area}.${part}`) ?? lookUp(`section.word.${part}`) ?? part).join(", "));
 
   function worded(section) {
@@ -161,17 +203,22 @@ const evidence = (() => {
   const KINDS = {
     text: (section) => [raw(section.body)],
     log: (section) => [raw(section.body)],
-    json: (section) => [raw(section.body)],
+    json: (section) => readable(section.body),
     code: (section) => [verbatim(String(section.body.text))],
     chat: (section) => messages(section.body),
     table: (section) => {
       const body = worded(section);
       return [grid(sectionTitle(section), body.columns, body.rows), caption(t("case.row_count", { count: body.rows.length })), ...explainNull(body.rows)];
     },
-    table_diff: ({ body }) => [
-      caption(body.missing.length || body.extra.length ? t("case.diff_summary", { missing: body.missing.length, extra: body.extra.length }) : t("case.diff_equal")),
-      sides(diffSide(body.columns, body.expected, body.missing, "missing"), diffSide(body.answer_columns ?? body.columns, body.actual, body.extra, "extra")),
-      ...explainNull([...body.expected, ...body.actual])],
+    table_diff: ({ body }) => {
+      const answered = body.answer_columns ?? body.columns;
+      let about = stringify(body.expected) === stringify(body.actual) ? t("case.diff_equal") : t("case.diff_rows_equal");
+      if (body.columns.length !== answered.length) about = t("case.diff_columns", { expected: body.columns.length, actual: answered.length });
+      if (body.missing.length || body.extra.length) about = t("case.diff_summary", { missing: body.missing.length, extra: body.extra.length });
+      return [caption(about),
+        sides(diffSide(body.columns, body.expected, body.missing, "missing"), diffSide(answered, body.actual, body.extra, "extra")),
+        ...explainNull([...body.expected, ...body.actual])];
+    },
     database: ({ body }) => [
       caption(t("case.database_about")),
       ...body.tables.filter((item) => item.rows.length).flatMap((item) => [
@@ -186,12 +233,14 @@ const evidence = (() => {
       make("p", { class: "badges" }, make("span", { class: "badge" }, label("case.vote", String(vote.vote).toLowerCase())), line(String(vote.judge).split("?")[0])),
       vote.reason ? verbatim(String(vote.reason)) : null]),
     calls: (section, pairs) => drawnCalls(section.body, pairs),
-    tree_diff: ({ body }) => [
-      body.differences.length
-        ? grid(t("case.path"), [t("case.path"), t("case.expected"), t("case.actual")], body.differences.map((item) => [item.path, item.expected ?? null, item.actual ?? null]))
-        : caption(t("case.diff_equal")),
-      sides(...["expected", "actual"].filter((side) => !body.differences.length || (typeof body[side] === "object" && body[side] !== null))
-        .map((side) => make("div", {}, caption(t(`case.${side}`)), raw(body[side]))))],
+    tree_diff: ({ body }) => {
+      if (!body.differences.length) return [caption(t("case.diff_equal")), ...readable(body.expected)];
+      const rows = body.differences.map((item) => [fieldTitle(String(item.path)), item.expected ?? null, item.actual ?? null]);
+      const paths = new Set(body.differences.map((item) => item.path));
+      const more = isObject(body.expected) && isObject(body.actual) && Object.keys(body.expected).some((name) => !paths.has(name));
+      return [grid(t("case.path"), [t("case.path"), t("case.expected"), t("case.actual")], rows),
+        ...(more ? [sides(...["expected", "actual"].map((side) => make("div", {}, caption(t(`case.${side}`)), ...readable(body[side], DEEPEST - 1))))] : [])];
+    },
   };
 
   function derivation({ body }) {
