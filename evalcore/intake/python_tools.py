@@ -1,6 +1,6 @@
 """Schemas of tools from the source of their Python functions, which is parsed and never run.
 
-A class of tools marks its methods with a decorator; annotations, docstrings in Google's style and
+A class of tools marks its methods with `is_tool`; annotations, docstrings in Google's style and
 the models of pydantic that annotations name become the JSON schema that pydantic would make.
 """
 
@@ -18,6 +18,7 @@ from evalcore.errors import IntakeError
 Schema = dict[str, Any]
 _SCALARS = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
 _LISTS = ("list", "List")
+_DECORATOR = "is_tool"
 #: The base of models of upstream's that take no other fields.
 _CLOSED = "BaseModelNoExtra"
 _SECTION = re.compile(r"^(Args|Arguments|Parameters|Params|Returns|Raises|Examples?|Yields):\s*$")
@@ -157,11 +158,10 @@ def _title(name: str, schema: Schema, description: str) -> Schema:
     return {key: titled[key] for key in sorted(titled)}
 
 
-def read_tool_schemas(
-    source: str, models: str, path: str, decorator: str = "is_tool"
-) -> list[Schema]:
-    """The tools of the classes of a module as OpenAI's API takes them; annotations may name what
-    the source or `models` defines. Raises IntakeError for source of another form."""
+def read_tool_schemas(source: str, models: str, path: str, owner: str = "") -> list[Schema]:
+    """The tools of the classes of a module, or of its `owner`, as OpenAI's API takes them;
+    annotations may name what the source or `models` defines. Raises IntakeError for source of
+    another form."""
     try:
         tree, types = ast.parse(source), ast.parse(models)
     except (SyntaxError, ValueError, RecursionError) as error:
@@ -169,29 +169,28 @@ def read_tool_schemas(
     schemas = [
         _build_tool(method, _Types((types, tree), path))
         for node in tree.body
-        if isinstance(node, ast.ClassDef)
+        if isinstance(node, ast.ClassDef) and owner in ("", node.name)
         for method in node.body
-        if isinstance(method, ast.FunctionDef) and _is_decorated(method, decorator)
+        if isinstance(method, ast.FunctionDef) and _is_tool(method)
     ]
     if not schemas:
         raise IntakeError(f"{path} defines no tool")
     return schemas
 
 
-def find_tool_class(source: str, path: str, decorator: str = "is_tool") -> str:
+def find_tool_class(source: str, path: str) -> str:
     """The first class of a module that has tools. Raises IntakeError where there is none."""
     for node in ast.parse(source).body:
         if isinstance(node, ast.ClassDef) and any(
-            isinstance(method, ast.FunctionDef) and _is_decorated(method, decorator)
-            for method in node.body
+            isinstance(method, ast.FunctionDef) and _is_tool(method) for method in node.body
         ):
             return node.name
     raise IntakeError(f"{path} defines no tool")
 
 
-def _is_decorated(method: ast.FunctionDef, name: str) -> bool:
+def _is_tool(method: ast.FunctionDef) -> bool:
     calls = (mark.func if isinstance(mark, ast.Call) else mark for mark in method.decorator_list)
-    return any(isinstance(call, ast.Name) and call.id == name for call in calls)
+    return any(isinstance(call, ast.Name) and call.id == _DECORATOR for call in calls)
 
 
 def _build_tool(method: ast.FunctionDef, types: _Types) -> Schema:

@@ -12,7 +12,7 @@ import subprocess
 
 import pytest
 
-from evalcore.benchmarks.tau2_bench.card import OFFICIAL_DOMAINS
+from evalcore.benchmarks.tau2_bench.card import DOMAINS
 from tests.support.tau2_episodes import compare_episodes
 from tests.support.tau2_parity import require_world
 
@@ -20,7 +20,7 @@ _COUNT = int(os.environ.get("EVALBOARD_TAU2_TASKS", "6"))
 _SEED = int(os.environ.get("EVALBOARD_TAU2_SEED", "0"))
 
 
-@pytest.mark.parametrize("domain", OFFICIAL_DOMAINS)
+@pytest.mark.parametrize("domain", DOMAINS)
 def test_every_request_and_reward_is_upstreams(
     tau2_checkout, tau2_python, domain, tmp_path, monkeypatch
 ):

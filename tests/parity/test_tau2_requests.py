@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 
 import pytest
 
+from evalcore.benchmarks.tau2_bench.card import BANK, RETRIEVALS
 from evalcore.benchmarks.tau2_bench.environment.tasks import read_task
-from evalcore.exchange.tau2_bench_texts import read_tau2_texts
+from evalcore.exchange.tau2_bench import read_tau2_texts
 from evalcore.settings import ROOT
+from tests.support.tau2_parity import load_all_tasks
 
 DRIVER = "tests.support.tau2_upstream_requests"
 LINE = "Hello there."
@@ -21,12 +24,14 @@ FIRST_REQUESTS = ("retail", "airline")
 def asked(tau2_checkout, tau2_python):
     """What upstream's own code asks, by domain."""
     policies = {domain: f"The policy of {domain}." for domain in FIRST_REQUESTS}
+    policies["retrievals"] = [*RETRIEVALS]
     done = subprocess.run(
         [tau2_python, "-m", DRIVER, str(tau2_checkout)],
         input=json.dumps(policies),
         capture_output=True,
         text=True,
         cwd=ROOT,
+        env={**os.environ, "TAU2_DATA_DIR": str(tau2_checkout / "data")},
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
@@ -56,3 +61,13 @@ def test_requests_are_upstreams(tau2_checkout, asked, domain):
             ("system", texts.build_user_prompt(task.user_scenario)),
             ("user", texts.greeting),
         ]
+
+
+@pytest.mark.parametrize("retrieval", RETRIEVALS)
+def test_the_bank_is_asked_as_upstream_asks(tau2_checkout, asked, retrieval):
+    texts, theirs = read_tau2_texts(tau2_checkout), asked["retrievals"][retrieval]
+    world, tasks = load_all_tasks(tau2_checkout, BANK)
+    assert json.dumps(texts.list_tool_schemas(BANK, retrieval)) == json.dumps(theirs["tools"])
+    assert texts.bank.tools["user"] == json.dumps(theirs["user_tools"])
+    for task, policy in zip(tasks, theirs["policies"], strict=False):
+        assert texts.bank.build_policy(retrieval, world, task.required_documents) == policy

@@ -23,10 +23,11 @@ import httpx2
 from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.official_texts import OfficialTexts, store_official_texts
 from evalcore.benchmarks.registry import instantiate_benchmark
+from evalcore.benchmarks.tau2_bench.card import BANK
 from evalcore.benchmarks.tau2_bench.dataset import to_task
 from evalcore.benchmarks.tau2_bench.environment.tasks import Task
 from evalcore.errors import EnvironmentFailure
-from evalcore.exchange.tau2_bench_texts import read_tau2_texts
+from evalcore.exchange.tau2_bench import read_tau2_texts
 from evalcore.records import Completion, GenerationRequest, Sample, Verdict, to_plain
 from evalcore.settings import load_settings
 from evalcore.targets.endpoint.chat import ChatDialect
@@ -274,6 +275,7 @@ def build_official_benchmark(checkout: Path, domain: str) -> tuple[Any, list[Sam
         "protocol": "official",
         "official_texts": texts.hash,
         "domain": domain,
+        "retrieval": RETRIEVAL if domain == BANK else "",
         "use_llm_user": True,
         "user_model": "openai:m",
     }
@@ -291,7 +293,9 @@ def play_here(benchmark: Any, sample: Sample, url: str, trial: int) -> Verdict |
     return asyncio.run(benchmark.evaluate_sample(sample, episode))
 
 
-_TIMING = re.compile(r"retrieval=\d+ms, total=\d+ms")
+#: How the agents of a bank reach its documents on both sides.
+RETRIEVAL = "bm25_grep"
+_TIMING = re.compile(r"(retrieval|reranking|total)=\d+ms")
 #: What a server takes as said where a body leaves it out.
 _DEFAULTS = {"tool_choice": "auto"}
 
@@ -339,7 +343,7 @@ def _normalize_message(message: dict[str, Any]) -> dict[str, Any]:
             {name: call[name] for name in ("id", "type", "function")} for call in kept["tool_calls"]
         ]
     if isinstance(kept.get("content"), str):
-        kept["content"] = _TIMING.sub("retrieval=0ms, total=0ms", kept["content"])
+        kept["content"] = _TIMING.sub(r"\1=0ms", kept["content"])
     return {name: kept[name] for name in sorted(kept)}
 
 
@@ -404,7 +408,7 @@ def compare_episodes(
             for sample in samples[: count or None]:
                 task = to_task(sample)
                 tools = {
-                    "agent": list(texts.list_tool_schemas(domain)),
+                    "agent": list(texts.list_tool_schemas(domain, RETRIEVAL)),
                     "user": list(texts.list_user_tool_schemas(task, domain)),
                 }
                 script = Fumbler(task, tools, seed).draw()

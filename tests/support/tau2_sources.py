@@ -85,6 +85,82 @@ class Settings(BaseModelNoExtra):
     port: Optional[int] = Field(default=None, description="The port.")
     needed: Any
 '''
+BANK = """
+from typing import Any
+
+from tau2.domains.banking_knowledge.db_query import count_rows
+from tau2.environment.toolkit import ToolKitBase, ToolType, is_discoverable_tool, is_tool
+
+class KnowledgeTools(ToolKitBase):
+    def __init__(self, db: Any) -> None:
+        super().__init__(db)
+        self._logged: set = set()
+
+    def set_read_log_allowlist(self, names: Any) -> None:
+        self._logged = names
+
+    @is_tool(ToolType.READ)
+    def get_user_information_by_id(self, user_id: str) -> str:
+        \"\"\"Look.\"\"\"
+        return f"{user_id}: {count_rows(self.db.users.data)} users, {len(self._logged)} logged"
+
+    @is_tool(ToolType.WRITE)
+    def change_user_email(self, user_id: str, new_email: str) -> str:
+        \"\"\"Change.\"\"\"
+        self.db.users.data[new_email] = {}
+        return "done"
+
+    @is_discoverable_tool(ToolType.READ)
+    def hidden_0001(self) -> list:
+        \"\"\"Hidden.\"\"\"
+        return open("/etc/passwd").read()
+
+class KnowledgeUserTools(ToolKitBase):
+    @is_tool(ToolType.READ)
+    def list_discoverable_user_tools(self) -> str:
+        \"\"\"List.\"\"\"
+        return ", ".join(self.db.users.data)
+"""
+BANK_SEARCHES = """
+from tau2.environment.toolkit import ToolKitType, ToolType, is_tool
+
+class KBSearchMixin(metaclass=ToolKitType):
+    @is_tool(ToolType.READ)
+    def KB_search(self, query: str) -> str:
+        \"\"\"Search.\"\"\"
+        done = self._kb_pipeline.retrieve(query, return_timing=True)
+        return " ".join(f"{name}={score:.2f}" for name, score in done.results)
+
+class GrepMixin(metaclass=ToolKitType):
+    @is_tool(ToolType.READ)
+    def grep(self, pattern: str) -> str:
+        \"\"\"Match.\"\"\"
+        return " ".join(name for name, _ in self._grep_pipeline.retrieve(pattern))
+"""
+BANK_HOME = "src/tau2/domains/banking_knowledge"
+BANK_FILES = {
+    f"{BANK_HOME}/tools.py": BANK,
+    f"{BANK_HOME}/retrieval_mixins.py": BANK_SEARCHES,
+    f"{BANK_HOME}/db_query.py": "def count_rows(rows):\n    return len(rows)\n",
+    f"{BANK_HOME}/utils.py": "from tau2.utils.utils import DATA_DIR\nHOME = DATA_DIR / 'tau2'\n",
+    f"{BANK_HOME}/data_model.py": "",
+    **{
+        f"data/tau2/domains/banking_knowledge/prompts/{name}.md": f"{name} {{{{component:head}}}}"
+        for name in ("classic_rag_bm25", "classic_rag_bm25_no_grep", "grep_only", "no_knowledge")
+    },
+    "data/tau2/domains/banking_knowledge/prompts/required_docs.md": "<{{required_documents}}>",
+    "data/tau2/domains/banking_knowledge/prompts/full_kb.md": "<{{full_knowledge_base}}>",
+    "data/tau2/domains/banking_knowledge/prompts/components/head.md": "Be kind.",
+}
+
+
+def write_bank_sources(folder: Path) -> Path:
+    for name, text in BANK_FILES.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    return write_sources(folder)
+
+
 FILES = {
     "src/tau2/agent/llm_agent.py": '''
 AGENT_INSTRUCTION = """

@@ -1,7 +1,8 @@
 """Run in an environment with tau2-bench: print what its agent and its user are asked first.
 
 `python -m tests.support.tau2_upstream_requests CHECKOUT` reads {domain: policy} as JSON and answers
-by domain with `tools` and, by task, the messages that agent and user get first. No model is asked.
+by domain with `tools` and, by task, the messages that agent and user get first; `retrievals` of the
+bank are answered with `tools` and the `policies` of its first tasks. No model is asked.
 """
 
 import json
@@ -11,6 +12,26 @@ from pathlib import Path
 from tests.support.tau2_upstream import stub_modules
 
 LINE = "Hello there."
+
+
+def describe_bank(retrievals):
+    from tau2.domains.banking_knowledge import environment
+
+    documents = environment.get_knowledge_base()
+    documents.documents = dict(sorted(documents.documents.items()))  # else as the disk has them
+    environment.get_knowledge_base = lambda: documents
+    answer = {}
+    for name in retrievals:
+        desks = [
+            environment.get_environment(retrieval_variant=name, task=task)
+            for task in environment.get_tasks()[:4]
+        ]
+        answer[name] = {
+            "tools": [tool.openai_schema for tool in desks[0].get_tools()],
+            "user_tools": [tool.openai_schema for tool in desks[0].get_user_tools()],
+            "policies": [desk.get_policy() for desk in desks],
+        }
+    return answer
 
 
 def main():
@@ -27,8 +48,9 @@ def main():
     from tau2.user.user_simulator import UserSimulator
     from tau2.utils.llm_utils import to_litellm_messages
 
-    answer = {}
-    for domain, policy in json.load(sys.stdin).items():
+    request = json.load(sys.stdin)
+    answer = {"retrievals": describe_bank(request.pop("retrievals"))}
+    for domain, policy in request.items():
         module = import_module(f"tau2.domains.{domain}.tools")
         kit = getattr(module, f"{domain.capitalize()}Tools")(None)
         tools = list(kit.get_tools().values())

@@ -13,15 +13,23 @@ from msgspec.structs import replace
 from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.official_texts import OfficialTexts, store_official_texts
 from evalcore.benchmarks.registry import instantiate_benchmark
+from evalcore.benchmarks.tau2_bench.card import BANK
 from evalcore.benchmarks.tau2_bench.environment import loaders
 from evalcore.benchmarks.tau2_bench.environment.tasks import Scenario, read_task
 from evalcore.benchmarks.tau2_bench.official import Tau2Texts, format_scenario
 from evalcore.errors import EnvironmentFailure, IntakeError, UsageError
-from evalcore.exchange.tau2_bench_texts import read_tau2_texts, write_tau2_texts
+from evalcore.exchange.tau2_bench import read_tau2_texts, write_tau2_texts
 from evalcore.intake.python_tools import read_tool_schemas
 from evalcore.records import Completion, Sampling, ToolCall, to_plain
 from evalcore.settings import ROOT, load_settings
-from tests.support.tau2_sources import MODELS, PHONE, PHONE_MODELS, TOOLS, write_sources
+from tests.support.tau2_sources import (
+    MODELS,
+    PHONE,
+    PHONE_MODELS,
+    TOOLS,
+    write_bank_sources,
+    write_sources,
+)
 
 BUNDLED = ROOT / "datasets" / "tau2_bench"
 USER = "openai:gpt-4.1-2025-04-14"
@@ -135,6 +143,59 @@ def test_what_cannot_be_asked_officially_is_refused_before_the_first_request(tex
     benchmark, samples = build(texts, domain="all")
     asked = {sample.metric for sample in benchmark.select_runnable(samples)}
     assert asked == {"retail", "airline", "telecom"}
+
+
+@pytest.fixture
+def bank(tmp_path):
+    return read_tau2_texts(write_bank_sources(tmp_path / "bank")).bank
+
+
+def test_the_bank_is_asked_by_a_way_to_its_documents(tmp_path, monkeypatch, bank):
+    monkeypatch.setenv("EVALBOARD_DATA", str(tmp_path / "data"))
+    read = read_tau2_texts(tmp_path / "bank")
+    official = OfficialTexts("tau2_bench", "a checkout", to_plain(read))
+    store_official_texts(official, load_settings())
+    benchmark, samples = build(official, domain=BANK)
+    with pytest.raises(UsageError, match=r"tau2_bench\.retrieval: bm25, bm25_grep"):
+        benchmark.select_runnable(samples)
+    benchmark, samples = build(official, domain="retail", retrieval="bm25")
+    with pytest.raises(UsageError, match=r"tau2_bench\.retrieval"):
+        benchmark.select_runnable(samples)
+    benchmark, samples = build(official, domain=BANK, retrieval="bm25_grep")
+    sample = benchmark.select_runnable(samples)[0]
+    calls = (
+        *(("KB_search", '{"query": "card"}'), ("grep", '{"pattern": "c.rd|("}')),
+        ("get_user_information_by_id", '{"user_id": "u1"}'),
+        ("hidden_0001", "{}"),
+        ("change_user_email", '{"user": 1}'),
+        ("none", "{}"),
+    )
+    pair = Pair([say(*calls), say(text="Bye.")], [say(text="Hello."), say(text=STOP)])
+    asyncio.run(benchmark.run_sample(sample, pair))
+    benchmark.close()
+    request, followed = pair.agent_requests
+    assert "classic_rag_bm25 Be kind." in request.messages[0].content
+    names = [tool["function"]["name"] for tool in request.tools]
+    assert names == ["KB_search", "grep", "get_user_information_by_id", "change_user_email"]
+    found, matched, *rest = (each.content for each in followed.messages if each.role == "tool")
+    assert "=" in found
+    assert matched == ""
+    assert rest[0].startswith("u1: ")
+    assert rest[1] == "Error: open is refused in this process"
+    assert rest[2].startswith("Error: KnowledgeTools.change_user_email() got an unexpected keyword")
+    assert rest[3] == "Error: Tool 'none' not found."
+
+
+def test_documents_that_a_retrieval_gives_beforehand_are_in_the_policy(bank):
+    world = loaders.load_world(BUNDLED, BANK)
+    first, second, *_ = world.documents
+    whole = bank.build_policy("full_kb", world, None)
+    assert whole.startswith(f"<## {first['title']}\n\n")
+    assert len(whole) > sum(len(each["content"]) for each in world.documents)
+    needed = bank.build_policy("golden_retrieval", world, (second["title"], first["id"], "none"))
+    text = f"<## {second['title']}\n\n{second['content']}\n\n---\n\n## {first['title']}"
+    assert needed.startswith(text)
+    assert bank.build_policy("golden_retrieval", world, None) == "<(No documents provided)>"
 
 
 def test_a_database_that_is_not_upstreams_is_named(texts, monkeypatch):

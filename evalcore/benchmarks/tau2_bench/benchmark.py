@@ -5,7 +5,7 @@ the answer.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import Any
 
@@ -13,11 +13,12 @@ from evalcore.benchmarks import agents
 from evalcore.benchmarks.agents import Style
 from evalcore.benchmarks.base import Context, DatasetSource, ValidationResult, user_role
 from evalcore.benchmarks.tau2_bench import dataset, score
-from evalcore.benchmarks.tau2_bench.card import CARD
+from evalcore.benchmarks.tau2_bench.card import BANK, CARD, RETRIEVALS
 from evalcore.benchmarks.tau2_bench.environment.reward import start_environment
 from evalcore.benchmarks.tau2_bench.environment.tasks import BROKEN_START, Task
-from evalcore.benchmarks.tau2_bench.environment.world import Environment
-from evalcore.benchmarks.tau2_bench.official import Limits, OfficialConversation, Tau2Texts
+from evalcore.benchmarks.tau2_bench.environment.world import Environment, Requestor
+from evalcore.benchmarks.tau2_bench.official import Limits, OfficialConversation, Tau2Texts, UseTool
+from evalcore.benchmarks.tau2_bench.official_bank import BankTexts, OfficialBank
 from evalcore.benchmarks.tau2_bench.user_simulators import ModelUser, build_rule_user, format_call
 from evalcore.benchmarks.tau_bench.benchmark import CALL_MODES, generate_with_price
 from evalcore.benchmarks.tau_bench.conversation import USER_STOP, Conversation, ConversationResult
@@ -25,7 +26,8 @@ from evalcore.benchmarks.tau_bench.task_data import list_task_flags
 from evalcore.benchmarks.tau_bench.user_benchmark import UserBenchmark, build_conversation_episode
 from evalcore.benchmarks.tau_bench.user_simulators import GREETING, UserSimulator
 from evalcore.catalog import OTHER_DATA_OPTION
-from evalcore.errors import EnvironmentFailure
+from evalcore.errors import EnvironmentFailure, UsageError
+from evalcore.i18n import Note
 from evalcore.records import (
     Completion,
     Episode,
@@ -61,6 +63,7 @@ class Tau2Bench(UserBenchmark):
 
     card = CARD
     to_state = staticmethod(score.to_episode_state)
+    _bank: OfficialBank | None = None
 
     @cached_property
     def _texts(self) -> Tau2Texts:
@@ -76,12 +79,15 @@ class Tau2Bench(UserBenchmark):
     def select_runnable(self, samples: Sequence[Sample]) -> list[Sample]:
         """Without a model as user only the tasks whose wishes the rule user can know, and never one
         whose world cannot be set up; a split that was named has to be of such tasks altogether. All
-        domains are, under protocol=official, those that upstream's texts are of."""
+        domains are, under protocol=official, those of the official score."""
+        asks_bank = self.is_official and self.options["domain"] == BANK
+        if self.options["retrieval"] and not asks_bank:
+            raise UsageError(Note("tau2_retrieval", names=", ".join(RETRIEVALS)))
         if self.is_official:
             if self.options["domain"] == dataset.ALL:
                 samples = [sample for sample in samples if sample.metric in self._texts.tools]
             for domain in dict.fromkeys(sample.metric for sample in samples):
-                self._texts.list_tool_schemas(domain)
+                self._texts.list_tool_schemas(domain, self.options["retrieval"])
             self.options[OTHER_DATA_OPTION] = "+".join(dataset.list_other_databases(samples))
         playable = [
             sample
@@ -96,7 +102,11 @@ class Tau2Bench(UserBenchmark):
         """The system message; a greeting and the user's first line follow."""
         world = dataset.load_sample_world(sample)
         if self.is_official:
-            return [Message("system", self._texts.build_agent_prompt(world.policy))]
+            policy = world.policy
+            if sample.metric == BANK and self._texts.bank is not None:
+                documents = dataset.to_task(sample).required_documents
+                policy = self._texts.bank.build_policy(self.options["retrieval"], world, documents)
+            return [Message("system", self._texts.build_agent_prompt(policy))]
         text = world.policy + agents.describe_tools(world.offered_tools(), style)
         return [Message("system", text)]
 
@@ -140,12 +150,12 @@ class Tau2Bench(UserBenchmark):
             return await generate_with_price(context, user_role(model), request)
 
         conversation = OfficialConversation(
-            environment,
+            self._bind_tools(sample, environment),
             partial(
                 self._ask_target,
                 sample,
                 context,
-                texts.list_tool_schemas(domain),
+                texts.list_tool_schemas(domain, self.options["retrieval"]),
                 Sampling(temperature=texts.temperature, seed=seed),
             ),
             ask_user,
@@ -153,10 +163,32 @@ class Tau2Bench(UserBenchmark):
             self.build_prompt(sample),
             texts.build_user_prompt(task.user_scenario, with_tools=bool(own_tools)),
             texts.greeting,
-            partial(texts.phrase_result, domain),
+            environment.tools,
         )
         result = await conversation.play()
         return self._build_episode(sample, context, environment, "native", result)
+
+    def _bind_tools(self, sample: Sample, environment: Environment) -> UseTool:
+        """What makes calls in an environment and answers as upstream does."""
+        texts, domain = self._texts, sample.metric
+        desk = self._open_bank(texts.bank, environment) if domain == BANK and texts.bank else None
+
+        def use_tool(side: Requestor, name: str, kwargs: dict[str, Any]) -> tuple[str, bool]:
+            text, done = environment.try_call(name, kwargs, side)
+            return desk() if desk else (texts.phrase_result(domain, side, name, text, done), done)
+
+        return use_tool
+
+    def _open_bank(
+        self, texts: BankTexts, environment: Environment
+    ) -> Callable[[], tuple[str, bool]]:
+        if self._bank is None:
+            self._bank = OfficialBank(texts, environment.domain)
+        return self._bank.open_desk(environment)
+
+    def close(self) -> None:
+        if self._bank is not None:
+            self._bank.close()
 
     def _build_episode(
         self,

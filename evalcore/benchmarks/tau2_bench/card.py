@@ -14,9 +14,20 @@ from evalcore.catalog import (
     build_protocol_options,
 )
 
-DOMAINS = ("retail", "airline", "telecom", "banking_knowledge")
-#: The domains that can be asked officially.
+BANK = "banking_knowledge"
+DOMAINS = ("retail", "airline", "telecom", BANK)
+#: The domains of the official score. Upstream asks the bank with a vendor's embeddings and a shell,
+#: so that it can be asked officially, but by its own name and with another way to its documents.
 OFFICIAL_DOMAINS = ("retail", "airline", "telecom")
+#: Upstream's ways to the documents that need neither: the search tools of each.
+RETRIEVALS = {
+    "bm25": ("KB_search",),
+    "bm25_grep": ("KB_search", "grep"),
+    "grep_only": ("grep",),
+    "full_kb": (),
+    "golden_retrieval": (),
+    "no_knowledge": (),
+}
 
 _TITLES = {
     "retail": ("Retail", "零售"),
@@ -106,6 +117,13 @@ CARD = BenchmarkCard(
             "哪个领域；all 为数据中的全部领域",
             default="all",
             choices=("all", *DOMAINS),
+        ),
+        build_option(
+            "retrieval",
+            "banking_knowledge under protocol=official: how the agent reaches the documents",
+            "protocol=official 的 banking_knowledge：智能体如何查阅文档",
+            default="",
+            choices=("", *RETRIEVALS),
         ),
         build_option(
             OTHER_DATA_OPTION,

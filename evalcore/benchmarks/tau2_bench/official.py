@@ -10,6 +10,7 @@ and in no other way.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import textwrap
@@ -20,10 +21,17 @@ from typing import Any
 
 import msgspec
 
-from evalcore.benchmarks.agents import classify_call_reading, is_withheld, parse_native_turn
+from evalcore.benchmarks.agents import (
+    Tool,
+    classify_call_reading,
+    is_withheld,
+    parse_native_turn,
+)
 from evalcore.benchmarks.call_decoding.call import replace_surrogates, to_plain_value
+from evalcore.benchmarks.tau2_bench.card import BANK, RETRIEVALS
 from evalcore.benchmarks.tau2_bench.environment.tasks import Scenario, Task
-from evalcore.benchmarks.tau2_bench.environment.world import Environment, Requestor
+from evalcore.benchmarks.tau2_bench.environment.world import Requestor
+from evalcore.benchmarks.tau2_bench.official_bank import BankTexts
 from evalcore.benchmarks.tau2_bench.user_simulators import STOPS
 from evalcore.benchmarks.tau_bench.conversation import (
     FILTERED,
@@ -56,7 +64,8 @@ class Tau2Texts(Record, frozen=True):
     text, `toolkits` the classes that hold the tools by `domain/side`; `agent_prompt` has places for
     the instruction and the policy, `user_prompt` for the guidelines and the scenario. `endings` are
     what follows our own words in the answers of some tools (`tool` or `tool/case`). `max_steps`
-    counts every message and every round of results; `seed` draws that of each trial."""
+    counts every message and every round of results; `seed` draws that of each trial. `bank` is
+    what a checkout with a bank has of it."""
 
     tools: dict[str, str]
     user_tools: dict[str, str]
@@ -73,9 +82,15 @@ class Tau2Texts(Record, frozen=True):
     max_steps: int
     max_errors: int
     seed: int
+    bank: BankTexts | None = None
 
-    def list_tool_schemas(self, domain: str) -> tuple[dict[str, Any], ...]:
-        """The tools of a domain as a server takes them. Raises UsageError for one without any."""
+    def list_tool_schemas(self, domain: str, retrieval: str = "") -> tuple[dict[str, Any], ...]:
+        """The tools of a domain as a server takes them. Raises UsageError for one without any, and
+        for a bank without a way to its documents."""
+        if domain == BANK and self.bank is not None:
+            if not retrieval:
+                raise UsageError(Note("tau2_retrieval", names=", ".join(RETRIEVALS)))
+            return tuple(self.bank.list_tool_schemas(retrieval))
         if domain not in self.tools:
             raise UsageError(
                 f"protocol=official asks {', '.join(self.tools)}; the texts have no tools of "
@@ -91,7 +106,8 @@ class Tau2Texts(Record, frozen=True):
     def list_user_tool_schemas(self, task: Task, domain: str) -> tuple[dict[str, Any], ...]:
         """The tools that the user of a task is offered; none where the task names an unknown one,
         as upstream has it."""
-        schemas = json.loads(self.user_tools.get(domain, "[]"))
+        bank = self.bank.tools["user"] if domain == BANK and self.bank else "[]"
+        schemas = json.loads(self.user_tools.get(domain, bank))
         if task.user_tools is None:
             return tuple(schemas)
         names = {schema["function"]["name"] for schema in schemas}
@@ -154,8 +170,8 @@ def _format_parts(scenario: Scenario) -> str:
 
 #: The answer to the messages so far, and its price in USD where known.
 Ask = Callable[[Sequence[Message]], Awaitable[tuple[Completion, float | None]]]
-#: The answer of a side's tool in upstream's words; the last argument says whether it did its work.
-Phrase = Callable[[Requestor, str, str, bool], str]
+#: What upstream answers to a side's call of a tool, and whether that is no error.
+UseTool = Callable[[Requestor, str, dict[str, Any]], tuple[str, bool]]
 #: Names of limits as an episode's end is named by them.
 _STEPS, _ERRORS, _UNREADABLE = "max_turns", "max_tool_errors", "max_parse_errors"
 
@@ -196,21 +212,21 @@ def read_answer(answer: Completion, step: int) -> Reading | None:
 
 class OfficialConversation:
     """One episode while it is played. `opening` is the agent's system message, `user_prompt` the
-    user's, `greeting` what the agent says first without being asked, and `phrase` gives the answers
-    of tools upstream's words."""
+    user's, `greeting` what the agent says first without being asked, `offered` the tools
+    that a text of theirs may be a lost call of."""
 
     def __init__(
         self,
-        environment: Environment,
+        use_tool: UseTool,
         ask_agent: Ask,
         ask_user: Ask,
         limits: Limits,
         opening: Sequence[Message],
         user_prompt: str,
         greeting: str,
-        phrase: Phrase,
+        offered: Sequence[Tool],
     ) -> None:
-        self._environment, self._limits, self._phrase = environment, limits, phrase
+        self._use_tool, self._limits, self._offered = use_tool, limits, offered
         self._ask_agent, self._ask_user = ask_agent, ask_user
         self._messages = [*opening, Message("assistant", greeting)]
         self._user_messages = [Message("system", user_prompt), Message("user", greeting)]
@@ -249,7 +265,7 @@ class OfficialConversation:
             self._steps += 1
             if not reading.calls:
                 break
-            self._user_messages += self._execute(reading, "user")
+            self._user_messages += await self._execute(reading, "user")
             if ended := self._find_limit():
                 return ended
         self._messages.append(Message("user", text))
@@ -293,22 +309,23 @@ class OfficialConversation:
             if text.strip():
                 self._says.append(text)
             if not reading.calls:
-                turn, offered = parse_native_turn(answer), self._environment.tools
-                self._readings["lost"] += classify_call_reading(turn, "native", offered) == "lost"
+                turn = parse_native_turn(answer)
+                self._readings["lost"] += (
+                    classify_call_reading(turn, "native", self._offered) == "lost"
+                )
                 self._user_messages.append(Message("user", text))
                 return self._find_limit()
             self._readings["native"] += 1
-            self._messages += self._execute(reading, "assistant")
+            self._messages += await self._execute(reading, "assistant")
             if ended := self._find_limit():
                 return ended
 
-    def _execute(self, reading: Reading, side: Requestor) -> list[Message]:
+    async def _execute(self, reading: Reading, side: Requestor) -> list[Message]:
         """The results of calls, one step together."""
         results = []
         for (name, kwargs), call in zip(reading.calls, reading.sent, strict=True):
-            text, done = self._environment.try_call(name, kwargs, side)
+            text, done = await asyncio.to_thread(self._use_tool, side, name, kwargs)
             self._errors += not done
-            text = self._phrase(side, name, text, done)
             results.append(Message("tool", replace_surrogates(text), tool_call_id=call.id))
         self._steps += 1
         return results

@@ -119,9 +119,7 @@ def _parse_clause(clause: str, apps: Sequence[str]) -> list[PhoneRequest]:
     if names:
         requests = (_read_arguments(name, clause, apps) for name in names)
         return [request for request in requests if request is not None]
-    if _AGENT_ACTS.search(clause) and not re.search(
-        r"\byou(?! (?:are|have|can|will))\b", clause, re.I
-    ):
+    if _AGENT_ACTS.search(clause) and not _USER_ACTS.search(clause):
         return []
     return _parse_plain_words(clause, apps)
 

@@ -103,8 +103,6 @@ _ASKS_PROBLEM = re.compile(
     r"|describe|tell me more|more details?|what happens|what seems)\b",
     re.I,
 )
-
-
 _REQUESTS = re.compile(r"\b(?:please|need|provide|give me|may i)\b", re.I)
 
 
@@ -194,9 +192,7 @@ class PhoneUser:
 
     def _tell_known(self, text: str) -> str:
         """What the agent asks for about the user; only a question asks."""
-        if "?" not in text and not re.search(
-            r"\b(?:please|need|provide|give me|may i)\b", text, re.I
-        ):
+        if "?" not in text and not _REQUESTS.search(text):
             return ""
         asked = [slot for words, slot in _ASKS if re.search(words, text, re.I)]
         if not asked:

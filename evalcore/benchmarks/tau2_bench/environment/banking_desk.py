@@ -167,6 +167,11 @@ def note_ground_truth(world: State, calls: Iterable[tuple[str, Mapping[str, Any]
             world.notes[f"{_LOGGED}{called}"] = ""
 
 
+def list_logged_tools(world: State) -> list[str]:
+    """The tools that `note_ground_truth` noted."""
+    return [note.removeprefix(_LOGGED) for note in world.notes if note.startswith(_LOGGED)]
+
+
 def _parse_arguments(arguments: Any, *, numbers_as_float: bool = False) -> Any:
     """The JSON that a text holds, which need be no object: upstream fails later on what is none.
     Raises RefusedCall for what is no JSON."""

@@ -160,7 +160,7 @@ def _load_bank(files: DomainFiles) -> World:
         files.name,
         State(Database(tables)),
         (*banking_desk.AGENT_TOOLS, *build_search_tools(documents)),
-        _read_bank_policy(files) if files.official else _read_policy(files),
+        read_bank_prompt(files.folder, _OWN_SEARCH) if files.official else _read_policy(files),
         banking_desk.USER_TOOLS,
         documents=documents,
         unwrap_data=_unwrap_bank,
@@ -188,16 +188,16 @@ def _read_documents(files: DomainFiles) -> Iterator[Document]:
 
 
 _COMPONENT = re.compile(r"\{\{component:(\w+)\}\}")
+_OWN_SEARCH = "classic_rag_bm25"  # upstream's prompt for the two searches that are ours, too
 
 
-def _read_bank_policy(files: DomainFiles) -> str:
-    """The prompt of upstream's variant that searches as we do, with its components."""
-    folder = files.folder / "prompts"
-    text = read_data_text(require_data_file(folder, "classic_rag_bm25.md"))
+def read_bank_prompt(folder: Path, name: str) -> str:
+    """The prompt of a way to the documents, with its components. Raises DatasetError."""
+    text = read_data_text(require_data_file(folder / "prompts", f"{name}.md"))
 
     def read_component(match: re.Match[str]) -> str:
-        name = f"{match.group(1)}.md"
-        return read_data_text(require_data_file(folder / "components", name))
+        path = require_data_file(folder / "prompts" / "components", f"{match.group(1)}.md")
+        return read_data_text(path)
 
     return _COMPONENT.sub(read_component, text)
 
