@@ -9,10 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from evalcore.cli.terminal import get_language
+from evalcore.cli.terminal import get_language, tr
 from evalcore.errors import FileError, UsageError
-from evalcore.i18n import Note
-from evalcore.plain_text import format_count
+from evalcore.i18n import Note, name_term
+from evalcore.plain_text import align_columns
 
 if TYPE_CHECKING:
     from evalcore.exchange.board_export import BoardSelection
@@ -192,7 +192,7 @@ def _compare_runs(args: argparse.Namespace) -> int:
     if args.json:
         print(to_json(report).decode())
     else:
-        text = comparison_report.FORMATS[args.format](report)
+        text = comparison_report.FORMATS[args.format](report, get_language())
         sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
     return _DONE
 
@@ -296,10 +296,11 @@ def _format_card(key: str, card: TargetCard) -> str:
     """Format the card, one field per line: a dash if unknown; the logo is not printed."""
     weights = next(word for word, value in _WEIGHTS.items() if value is card.open_weights)
     fields: dict[str, Any] = {name: getattr(card, name) for name in (*_TEXTS, "type")}
-    size = "" if card.parameters is None else f"{card.parameters:g} billion"
-    fields |= {"parameters": size, "weights": weights, "logo": "yes" if card.logo else ""}
-    width = max(map(len, fields))
-    return "\n".join([key, *(f"  {name:<{width}}  {fields[name] or '-'}" for name in fields)])
+    size = "" if card.parameters is None else tr("cli.card.billions", size=f"{card.parameters:g}")
+    logo = tr("common.yes").lower() if card.logo else ""
+    fields |= {"parameters": size, "weights": name_term(weights, get_language()), "logo": logo}
+    names = {name: name_term(name, get_language()) for name in fields}
+    return f"{key}\n" + align_columns([(f"  {names[n]}", fields[n] or "-") for n in fields])
 
 
 def add_site_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
@@ -340,5 +341,7 @@ def _write_site(args: argparse.Namespace) -> int:
     count = publish_site(settings.load_settings(args.data), options)
     index_path = args.out / "index.html"
     summary = {"out": str(args.out), "files": count}
-    print(json.dumps(summary) if args.json else f"{format_count(count, 'file')}; open {index_path}")
+    print(
+        json.dumps(summary) if args.json else tr("cli.site.written", count=count, path=index_path)
+    )
     return _DONE

@@ -15,6 +15,7 @@ import shutil
 import socket
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.metadata import PackageNotFoundError, metadata, requires, version
 from importlib.util import find_spec
 from typing import Any, Literal
@@ -24,7 +25,10 @@ from evalcore import catalog, plugins
 from evalcore.access import policy
 from evalcore.access.egress import is_this_machine
 from evalcore.access.secrets import scrub_secrets
+from evalcore.cli.terminal import get_language, tr, tr_note
 from evalcore.errors import EvalboardError
+from evalcore.i18n import name_term
+from evalcore.plain_text import measure_width, pad_cell
 from evalcore.records import Record, to_plain
 from evalcore.settings import Settings, load_settings
 
@@ -35,8 +39,8 @@ Verb = Callable[[argparse.Namespace], int]
 _DONE, _INCOMPLETE = 0, 3
 _SECONDS_TO_CONNECT = 0.5
 _EXTRAS = ("local", "postgres", "mysql", "charts", "auth")
-#: Programs that parts of the package call, with what for.
-_PROGRAMS = {"git": "tasks on repositories, and the commit that a run records"}
+#: Programs that parts of the package call, with the text of what for.
+_PROGRAMS = {"git": "cli.doctor.for_git"}
 _GIB = 1 << 30
 
 
@@ -114,7 +118,7 @@ def _check_packages(settings: Settings) -> Iterator[Check]:
                 "python",
                 name,
                 "absent" if extra else "missing",
-                f"needs {', '.join(lacking)}",
+                tr("cli.doctor.needs", names=", ".join(lacking)),
                 f"pip install '{package}'",
             )
 
@@ -145,18 +149,18 @@ def _check_programs(settings: Settings) -> Iterator[Check]:
         if path:
             yield Check("program", name, "ok", path)
         else:
-            yield Check("program", name, "absent", f"for {purpose}", f"apt-get install {name}")
+            yield Check("program", name, "absent", tr(purpose), f"apt-get install {name}")
 
 
 def _check_data_folder(settings: Settings) -> Iterator[Check]:
     folder = settings.data_dir
     existing = next(path for path in (folder, *folder.resolve().parents) if path.exists())
     if not os.access(existing, os.W_OK):
-        remedy = "set EVALBOARD_DATA to a writable folder"
-        yield Check("data", "data folder", "broken", f"{existing} is not writable", remedy)
+        problem = tr("cli.doctor.not_writable", folder=existing)
+        yield Check("data", "data folder", "broken", problem, tr("cli.doctor.set_data"))
         return
-    free = shutil.disk_usage(existing).free
-    yield Check("data", "data folder", "ok", f"{folder}, {free / _GIB:.0f} GiB free")
+    free = tr("cli.doctor.free", size=f"{shutil.disk_usage(existing).free / _GIB:.0f}")
+    yield Check("data", "data folder", "ok", f"{folder}, {free}")
 
 
 def _check_engines(settings: Settings) -> Iterator[Check]:
@@ -168,7 +172,7 @@ def _check_engines(settings: Settings) -> Iterator[Check]:
         else:
             command = re.search(r"\((?:for example )?((?:pip|apt-get) install [^)]*)\)", answer)
             remedy = command[1] if command else ""
-            yield Check("engine", name, "absent", scrub_secrets(answer), remedy)
+            yield Check("engine", name, "absent", scrub_secrets(tr_note(answer)), remedy)
 
 
 def _check_sandbox(settings: Settings) -> Iterator[Check]:
@@ -176,9 +180,10 @@ def _check_sandbox(settings: Settings) -> Iterator[Check]:
 
     found = detect_sandbox()
     if found.means:
-        yield Check("sandbox", found.means, "ok", f"enforces {', '.join(found.enforced)}")
+        detail = tr("cli.doctor.enforces", names=", ".join(found.enforced))
+        yield Check("sandbox", found.means, "ok", detail)
     else:
-        yield Check("sandbox", "sandbox", "absent", found.problem, found.fix)
+        yield Check("sandbox", "sandbox", "absent", tr_note(found.problem), tr_note(found.fix))
 
 
 def _check_gpu(settings: Settings) -> Iterator[Check]:
@@ -186,18 +191,18 @@ def _check_gpu(settings: Settings) -> Iterator[Check]:
 
     devices = list_gpus()
     for number, gpu in enumerate(devices):
-        free = "free memory unknown" if gpu.free is None else f"{gpu.free / _GIB:.0f} GiB free"
+        size = tr("common.unknown") if gpu.free is None else f"{gpu.free / _GIB:.0f}"
+        free = tr("cli.doctor.free", size=size)
         detail = f"{free}; {', '.join(list_dtypes(f'cuda:{number}'))}"
         yield Check("gpu", gpu.name, "ok", detail)
     if devices:
         return
     if shutil.which("nvidia-smi") is None:
-        detail, remedy = "no CUDA device; local models run on the CPU", ""
+        detail, remedy = tr("cli.doctor.no_gpu"), ""
     elif find_spec("torch") is None:
-        detail, remedy = "driver installed, but no PyTorch", "pip install 'evalboard[local]'"
+        detail, remedy = tr("cli.doctor.no_torch"), "pip install 'evalboard[local]'"
     else:
-        detail = "driver installed, but PyTorch sees no device"
-        remedy = "pip install --force-reinstall torch (the build for your CUDA version)"
+        detail, remedy = tr("cli.doctor.blind_torch"), "pip install --force-reinstall torch"
     yield Check("gpu", "gpu", "absent", detail, remedy)
 
 
@@ -207,7 +212,7 @@ def _check_servers(settings: Settings) -> Iterator[Check]:
     from evalcore.targets.huggingface.engines import ENGINES, find_program
 
     for option, engine in ENGINES.items():
-        purpose = f"for local models with the option engine={option}"
+        purpose = tr("cli.doctor.for_engine", option=option)
         try:
             yield Check("server", engine.title, "ok", f"{find_program(option)}, {purpose}")
         except EvalboardError:
@@ -220,9 +225,10 @@ def _check_servers(settings: Settings) -> Iterator[Check]:
         where = f"{address.hostname}:{port}"
         try:
             with socket.create_connection((address.hostname, port), _SECONDS_TO_CONNECT):
-                yield Check("server", name, "ok", f"reachable at {where}")
+                yield Check("server", name, "ok", tr("cli.doctor.reachable", where=where))
         except OSError:
-            yield Check("server", name, "absent", f"not reachable at {where}", endpoint.start)
+            detail = tr("cli.doctor.unreachable", where=where)
+            yield Check("server", name, "absent", detail, endpoint.start)
 
 
 def _check_keys(settings: Settings) -> Iterator[Check]:
@@ -230,19 +236,19 @@ def _check_keys(settings: Settings) -> Iterator[Check]:
     for variable, purpose in _iter_key_purposes(settings):
         purposes.setdefault(variable, []).append(purpose)
     for variable, uses in sorted(purposes.items()):
-        detail = f"for {', '.join(dict.fromkeys(uses))}"
+        names = ", ".join(dict.fromkeys(uses))
         if os.environ.get(variable):
-            yield Check("key", variable, "ok", f"set, {detail}")
+            yield Check("key", variable, "ok", tr("cli.doctor.set", names=names))
         else:
-            remedy = f"export {variable}=..."
-            yield Check("key", variable, "absent", f"not set, {detail}", remedy)
+            detail = tr("cli.doctor.not_set", names=names)
+            yield Check("key", variable, "absent", detail, f"export {variable}=...")
 
 
 def _iter_key_purposes(settings: Settings) -> Iterator[tuple[str, str]]:
     """The environment variables that hold keys, each with what wants it."""
     from evalcore.runner.jobs.data_client import HUB_TOKEN_VARIABLE
 
-    yield HUB_TOKEN_VARIABLE, "gated models and datasets, evalcore hub"
+    yield HUB_TOKEN_VARIABLE, tr("cli.doctor.for_hub")
     kinds = catalog.target_kinds()
     servers = next(prefix for prefix, card in kinds.items() if card.chooser == "server")
     for name, endpoint in catalog.load_endpoints(settings).items():
@@ -265,7 +271,8 @@ def _check_official_datasets(settings: Settings) -> Iterator[Check]:
         fetcher = catalog.benchmark_card(official.benchmark).fetcher
         flag = fetcher.flags[0] if fetcher and fetcher.flags else None
         part = f" --{flag.name} {official.part}" if flag and official.part != flag.default else ""
-        detail = f"gated, terms: {official.page}" if official.gated else "not fetched"
+        gated = official.gated and tr("cli.doctor.gated", page=official.page)
+        detail = gated or tr("cli.doctor.not_fetched")
         remedy = f"evalcore datasets fetch {official.benchmark}{part}"
         yield Check("dataset", name, "absent", detail, remedy)
 
@@ -275,22 +282,26 @@ def _check_plugins(settings: Settings) -> Iterator[Check]:
     unusable = {(plugin.name, plugin.distribution) for plugin in skipped_plugins}
     for group, name, distribution in plugins.list_installed_plugins():
         if (name, distribution) not in unusable:
-            yield Check("plugin", name, "ok", f"{group}, from {distribution}")
+            detail = tr("cli.doctor.plugin", group=group, distribution=distribution)
+            yield Check("plugin", name, "ok", detail)
     for skipped in skipped_plugins:
-        yield Check("plugin", skipped.name, "broken", skipped.why, skipped.remedy)
+        why, remedy = tr_note(skipped.why), tr_note(skipped.remedy)
+        yield Check("plugin", skipped.name, "broken", why, remedy)
 
 
 def format_report(report: list[Check]) -> str:
     """The report as aligned lines, one group below the other, each remedy under its gap."""
     marks: dict[Status, str] = {"ok": "ok", "missing": "MISSING", "absent": "-", "broken": "BROKEN"}
-    width = max(len(check.name) for check in report)
+    say = partial(name_term, language=get_language())
+    width = max(measure_width(say(check.name)) for check in report)
     lines: list[str] = []
     group = ""
     for check in report:
         if check.group != group:
             group = check.group
-            lines += ["", group]
-        lines.append(f"  {marks[check.status]:8}{check.name:{width}}  {check.detail}".rstrip())
+            lines += ["", say(group)]
+        mark, name = pad_cell(say(marks[check.status]), 8), pad_cell(say(check.name), width)
+        lines.append(f"  {mark}{name}  {check.detail}".rstrip())
         if check.remedy and check.status != "ok":
             lines.append(f"  {'':8}{'':{width}}  -> {check.remedy}")
     return "\n".join(lines[1:])

@@ -4,14 +4,14 @@ own engine: the same cases, greedy, answer by answer and verdict by verdict."""
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from evalcore.cli import run
+from evalcore.cli.terminal import say_always, tr, tr_count
 from evalcore.errors import UsageError
 from evalcore.i18n import Note
-from evalcore.plain_text import align_columns, format_count, to_single_line
+from evalcore.plain_text import align_columns, to_single_line
 from evalcore.records import Record
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _check_parity(args: argparse.Namespace) -> int:
     folders = [plan.create_folder(each, settings).run_id for each in plans]
     summaries = []
     for each, run_id in zip(requests, folders, strict=True):
-        print(f"evalcore: {each.target}: run {run_id}", file=sys.stderr)
+        say_always(tr("cli.sweep.run", label=each.target, run=run_id))
         summaries.append(run.work_on(args, run_id))
     report = compare_runs((folders[0], folders[1]), settings)
     print(to_json(report).decode() if args.json else format_parity(report))
@@ -221,21 +221,18 @@ def _list_turns(episode: Episode) -> list[tuple[str, tuple[tuple[str, str], ...]
 def format_parity(report: ParityReport) -> str:
     """The report as text for a terminal."""
     share = f" ({100 * report.equal / report.answers:.1f} %)" if report.answers else ""
-    lines = [
-        f"reference  {report.reference} (run {report.runs[0]})",
-        f"candidate  {report.candidate} (run {report.runs[1]})",
-        f"equal answers: {report.equal} of {report.answers}{share}",
-    ]
+    sides = (tr("cli.parity.reference"), tr("cli.parity.candidate"))
+    named = zip(sides, (report.reference, report.candidate), report.runs, strict=True)
+    lines = [align_columns([(side, f"{target} ({run_id})") for side, target, run_id in named])]
+    lines.append(tr("cli.parity.equal", count=report.equal, all=report.answers, share=share))
     if report.unanswered:
-        lines.append(f"not compared: {format_count(report.unanswered, 'case')} without an answer")
-    lines.append(
-        f"verdicts: of {format_count(report.verdicts, 'case')} the candidate is better on "
-        f"{report.better} and worse on {report.worse} (paired test: p = {report.p:.3g})"
-    )
+        lines.append(tr_count("cli.parity.unanswered", report.unanswered))
+    figures = {"better": report.better, "worse": report.worse, "p": f"{report.p:.3g}"}
+    lines.append(tr_count("cli.parity.verdicts", report.verdicts, **figures))
     if report.differences:
         lines.append(align_columns(_list_difference_rows(report)))
     if len(report.differences) > _SHOWN:
-        lines.append(f"{len(report.differences) - _SHOWN} more differ; --json lists all")
+        lines.append(tr("cli.parity.more", count=len(report.differences) - _SHOWN))
     return "\n".join(lines)
 
 
@@ -248,5 +245,5 @@ def _list_difference_rows(report: ParityReport) -> list[tuple[str, str, str]]:
             text = to_single_line(getattr(difference, who)[start:], _SHOWN_CHARACTERS)
             first = who == "reference"
             where = f"{difference.benchmark} {difference.id}" if first else ""
-            rows.append((where, who, ("…" if start else "") + text))
+            rows.append((where, tr(f"cli.parity.{who}"), ("…" if start else "") + text))
     return rows

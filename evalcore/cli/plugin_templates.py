@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from evalcore import catalog
+from evalcore.cli.terminal import tr
 from evalcore.errors import UsageError
 from evalcore.i18n import Note
 
@@ -53,7 +54,7 @@ def _create_plugin(args: argparse.Namespace) -> int:
         print(json.dumps({"folder": str(folder), "files": written, "next": steps}))
     else:
         print("\n".join([f"{folder}:", *(f"  {name}" for name in written)]))
-        print("\n".join([f"next, in {folder}:", *(f"  {step}" for step in steps)]))
+        print("\n".join([tr("cli.new.next", folder=folder), *(f"  {step}" for step in steps)]))
     return 0
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalcore.cli.run import load_operator_settings
-from evalcore.cli.terminal import LAYOUTS, get_language
+from evalcore.cli.terminal import LAYOUTS, get_language, tr, tr_note
 from evalcore.errors import UsageError
-from evalcore.i18n import Note
+from evalcore.i18n import DEFAULT, Note
 
 if TYPE_CHECKING:
     from evalcore.results import RunSummary
@@ -105,19 +105,18 @@ def _show_run(args: argparse.Namespace, settings: Settings) -> int:
         print(json.dumps(report_data.summary_to_dict(summary) | extra))
     else:
         print(to_terminal_text(report_data.format_run_summary(summary, get_language())))
-        print("\ncomparable to the official board:")
+        print(f"\n{tr('target.comparable_by_benchmark')}")
         print(align_columns([[key, _format_assessment(each)] for key, each in assessed.items()]))
         _print_problems(problems, summary, args.cases)
     return DONE if summary.is_complete else INCOMPLETE
 
 
 def _format_assessment(assessed: Comparability) -> str:
-    from evalcore.i18n import DEFAULT
     from evalcore.views.comparability import describe_reasons
 
     if assessed.comparable:
-        return f"yes ({assessed.official_board})"
-    return f"no, because {describe_reasons(assessed, DEFAULT)}"
+        return f"{tr('common.yes').lower()} ({assessed.official_board})"
+    return tr("cli.show.not_comparable", reasons=describe_reasons(assessed, get_language()))
 
 
 def _list_problems(problems: RunProblems) -> dict[str, Any]:
@@ -133,27 +132,30 @@ def _list_problems(problems: RunProblems) -> dict[str, Any]:
 def _print_problems(problems: RunProblems, summary: RunSummary, limit: int) -> None:
     from evalcore.plain_text import align_columns, to_single_line
     from evalcore.views.case_text import TextBlock
+    from evalcore.views.run_problems import find_remedy
 
     blocks = []
     for error in problems.errors:
-        lines = [to_single_line(error.note, 300)] if error.note else []
-        lines += [f"remedy: {error.remedy}"] if error.remedy else []
+        lines = [to_single_line(tr_note(error.note), 300)] if error.note else []
+        remedy = find_remedy(error.outcome, error.reason, summary.run_id, get_language())
+        lines += [f"{tr('cli.show.remedy')}: {remedy}"] if remedy else []
         reason = f": {error.reason}" if error.reason else ""
         title = f"{error.benchmark}: {error.cases} {error.outcome}{reason}"
-        blocks.append(TextBlock(title, "\n".join(lines) or "no remedy is known"))
+        blocks.append(TextBlock(title, "\n".join(lines) or tr("cli.show.no_remedy")))
     for benchmark in summary.benchmarks:
         failed = [case for case in problems.failed if case.benchmark == benchmark]
         if not failed or not limit:
             continue
         numbered = summary.epochs > 1
         rows = [
-            (f"{c.metric}/{c.id}" + (f" #{c.epoch}" if numbered else ""), c.cause, c.note)
+            (f"{c.metric}/{c.id}" + (f" #{c.epoch}" if numbered else ""), c.cause, tr_note(c.note))
             for c in failed[:limit]
         ]
         rest = len(failed) - len(rows)
-        more = f"\n... {rest} more; --cases {len(failed)} lists all" if rest > 0 else ""
+        more = "\n" + tr("cli.more_cases", rest=rest, all=len(failed)) if rest > 0 else ""
         text = align_columns([[to_single_line(cell, _CELL) for cell in row] for row in rows])
-        blocks.append(TextBlock(f"{benchmark}: {len(failed)} failed", text + more))
+        title = tr("cli.show.failed", benchmark=benchmark, count=len(failed))
+        blocks.append(TextBlock(title, text + more))
     if blocks:
         _print_blocks(blocks, full=True)
 
@@ -189,7 +191,7 @@ def _show_case(args: argparse.Namespace, settings: Settings) -> int:
     if args.json:
         print(json.dumps(_case_to_dict(view, args.epoch)))
         return DONE
-    blocks = build_case_blocks(view, args.epoch)
+    blocks = build_case_blocks(view, args.epoch, get_language())
     terminal.print_blocks([*blocks, *_build_remedy(view)], full=args.full)
     return DONE
 
@@ -197,17 +199,18 @@ def _show_case(args: argparse.Namespace, settings: Settings) -> int:
 def _build_remedy(view: CaseView) -> list[TextBlock]:
     from evalcore.views.case_text import TextBlock
 
-    remedy = _find_case_remedy(view)
-    return [TextBlock("Remedy", remedy)] if remedy else []
+    remedy = _find_case_remedy(view, get_language())
+    return [TextBlock(tr("cli.show.remedy"), remedy)] if remedy else []
 
 
-def _find_case_remedy(view: CaseView) -> str:
+def _find_case_remedy(view: CaseView, language: str = DEFAULT) -> str:
     from evalcore.records import MEASURED
     from evalcore.views.run_problems import find_remedy
 
     if view.outcome in MEASURED:
         return ""
-    return find_remedy(view.outcome, view.verdict.reason if view.verdict else "", view.spec.run_id)
+    reason = view.verdict.reason if view.verdict else ""
+    return find_remedy(view.outcome, reason, view.spec.run_id, language)
 
 
 def _case_to_dict(view: CaseView, epoch: int) -> dict[str, Any]:
@@ -253,9 +256,10 @@ def _diff_runs(args: argparse.Namespace, settings: Settings) -> int:
     if args.json:
         print(json.dumps(run_diff.diff_to_dict(diff)))
         return DONE
-    blocks = [run_diff.build_diff_block(each, args.cases) for each in diff.benchmarks]
-    blocks += run_diff.build_obstacle_blocks(diff)
-    print(run_diff.format_diff_head(diff))
+    language = get_language()
+    blocks = [run_diff.build_diff_block(each, args.cases, language) for each in diff.benchmarks]
+    blocks += run_diff.build_obstacle_blocks(diff, language)
+    print(run_diff.format_diff_head(diff, language))
     print()
     terminal.print_blocks(blocks, full=True)
     return DONE
@@ -275,7 +279,7 @@ def _diff_case(args: argparse.Namespace, settings: Settings) -> int:
         content = {"first": first, "second": second}
         print(json.dumps({side: _case_to_dict(v, args.epoch) for side, v in content.items()}))
         return DONE
-    pairs = pair_blocks(*(build_case_blocks(view, args.epoch) for view in sides))
+    pairs = pair_blocks(*(build_case_blocks(v, args.epoch, get_language()) for v in sides))
     names = (
         f"{first.spec.run_id} ({first.spec.target.identity})",
         f"{second.spec.run_id} ({second.spec.target.identity})",

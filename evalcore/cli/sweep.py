@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalcore.cli import run
+from evalcore.cli.terminal import get_language, say_always, tr, tr_note
 from evalcore.errors import EvalboardError, UsageError
 from evalcore.i18n import Note
 
@@ -98,11 +99,11 @@ def _run_sweep(args: argparse.Namespace) -> int:
         return run.DONE
     planned = _plan_sweep(variants, request, settings)
     for variant in planned.variants:
-        print(f"evalcore: {variant.label}: run {variant.run_id}", file=sys.stderr)
+        say_always(tr("cli.sweep.run", label=variant.label, run=variant.run_id))
         try:
             run.work_on(args, variant.run_id)
         except EvalboardError as error:  # the others can be compared without it
-            print(f"evalcore: {variant.label}: {error}", file=sys.stderr)
+            say_always(f"{variant.label}: {tr_note(str(error))}")
     return _report_sweep(planned, args, settings)
 
 
@@ -143,17 +144,17 @@ def _report_sweep(planned: Sweep, args: argparse.Namespace, settings: Settings) 
     if args.json:
         print(to_json(report).decode())
     else:
-        print(sweeps.format_sweep_report(report))
-        print(f"sweep {planned.id}; print it again with `evalcore sweep --show {planned.id}`")
+        print(sweeps.format_sweep_report(report, get_language()))
+        print(tr("cli.sweep.again", id=planned.id))
     if report.rows:
         try:
             picture = draw_sweep(report, path.suffix[1:].lower())
         except UsageError as error:  # the package that draws is optional
             if args.picture:
                 raise
-            print(f"evalcore: {error}", file=sys.stderr)
+            say_always(error)
         else:
             path.write_bytes(picture)
-            print(f"evalcore: picture: {path}", file=sys.stderr)
+            say_always(tr("cli.sweep.picture", path=path))
     complete = len(report.rows) > 0 and all(row.complete for row in report.rows)
     return run.DONE if complete and not report.problems else run.INCOMPLETE

@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
-from evalcore.i18n import DEFAULT, lookup_text
+from msgspec.structs import replace
+
+from evalcore.i18n import DEFAULT, lookup_text, name_term, translate_note
 from evalcore.plain_text import NOT_RUN, align_columns, to_single_line
 from evalcore.records import Message, Record, Section, to_json, to_plain
 from evalcore.views.cases import CallPair, CaseView, pair_calls
@@ -28,18 +30,19 @@ class TextBlock(Record, frozen=True):
     language: str = ""
 
 
-def build_case_blocks(view: CaseView, epoch: int = 0) -> list[TextBlock]:
+def build_case_blocks(view: CaseView, epoch: int = 0, language: str = DEFAULT) -> list[TextBlock]:
     """Case, verdict, prompt or question, transcript, evidence; empty ones are left out."""
     evidence = view.verdict.evidence if view.verdict else ()
     opening, rest = _split_transcript(view)
     blocks = [
-        TextBlock("Case", _format_case(view, epoch)),
-        TextBlock("Verdict", _format_verdict(view)),
+        TextBlock("Case", _format_case(view, epoch, language)),
+        TextBlock("Verdict", _format_verdict(view, language)),
         TextBlock("Prompt", _format_messages(opening)) if opening else _build_question(view),
         TextBlock("Transcript" if len(rest) > 1 else "Answer", _format_messages(rest)),
         TextBlock("Expected", _format_value(view.sample.reference), "json"),
-        *map(build_section_block, evidence),
     ]
+    blocks = [replace(block, title=name_term(block.title, language)) for block in blocks]
+    blocks += [build_section_block(section, language) for section in evidence]
     return [block for block in blocks if block.text.strip()]
 
 
@@ -59,7 +62,7 @@ def _build_question(view: CaseView) -> TextBlock:
     return TextBlock("Question", text, "" if view.hidden else "json")
 
 
-def _format_case(view: CaseView, epoch: int) -> str:
+def _format_case(view: CaseView, epoch: int, language: str) -> str:
     sample, episode = view.sample, view.episode
     facts: dict[str, object] = {
         "case": f"{view.benchmark}/{sample.metric}/{sample.id}",
@@ -79,7 +82,7 @@ def _format_case(view: CaseView, epoch: int) -> str:
             "finish": episode.finish_reason or None,
             "ended by": episode.termination or None,
         }
-    return _format_facts(facts)
+    return _format_facts(facts, language)
 
 
 def _format_tokens(read: int | None, written: int | None) -> str | None:
@@ -89,31 +92,31 @@ def _format_tokens(read: int | None, written: int | None) -> str | None:
     return f"{counts[0]} in, {counts[1]} out"
 
 
-def _format_verdict(view: CaseView) -> str:
+def _format_verdict(view: CaseView, language: str) -> str:
     verdict, episode = view.verdict, view.episode
     facts: dict[str, object] = {"outcome": view.outcome}
     if verdict is not None:
         facts |= {
             "score": NOT_RUN if verdict.score is None else f"{verdict.score:g}",
             "reason": verdict.reason or None,
-            "because": verdict.note or None,
+            "because": translate_note(verdict.note, language, in_terminal=True) or None,
             "evidence": verdict.evidence_kind or None,
             "readings": ", ".join(f"{k} {v:g}" for k, v in sorted(verdict.views.items())) or None,
             **{str(name): _format_cell(value) for name, value in sorted(verdict.details.items())},
         }
     elif episode is not None and episode.failure is not None:
-        facts["because"] = episode.failure.message
-    return _format_facts(facts)
+        facts["because"] = translate_note(episode.failure.message, language, in_terminal=True)
+    return _format_facts(facts, language)
 
 
-def _format_facts(facts: Mapping[str, object]) -> str:
-    present = {name: str(value) for name, value in facts.items() if value is not None}
-    width = max(map(len, present))
-    lines = (
-        f"{name:<{width}}  {text}".replace("\n", "\n" + " " * (width + 2))
-        for name, text in present.items()
-    )
-    return "\n".join(lines)
+def _format_facts(facts: Mapping[str, object], language: str) -> str:
+    rows = [
+        (name_term(name, language) if line == 0 else "", text)
+        for name, value in facts.items()
+        if value is not None
+        for line, text in enumerate(str(value).split("\n"))
+    ]
+    return align_columns(rows)
 
 
 def _format_messages(messages: Sequence[Message]) -> str:
@@ -129,9 +132,9 @@ def _format_message(message: Message) -> str:
     return "\n".join(lines)
 
 
-def build_section_block(section: Section) -> TextBlock:
+def build_section_block(section: Section, language: str = DEFAULT) -> TextBlock:
     """A piece of evidence; a body of an unexpected form as JSON."""
-    title = lookup_text(f"section.{section.title}", DEFAULT) or section.title.replace("_", " ")
+    title = lookup_text(f"section.{section.title}", language) or section.title.replace("_", " ")
     try:
         text = _FORMATTERS[section.kind](section.body)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError):

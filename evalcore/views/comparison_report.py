@@ -13,9 +13,8 @@ from pathlib import Path
 
 import msgspec
 
-from evalcore import i18n
 from evalcore.errors import UsageError
-from evalcore.i18n import Note
+from evalcore.i18n import DEFAULT, Note, name_term, t, t_count
 from evalcore.plain_text import NOT_RUN, align_columns, format_csv, round_cell
 from evalcore.records import Record
 from evalcore.results import Interval
@@ -33,7 +32,6 @@ CSV_COLUMNS = (
 _PAIR = ("won", "lost", "tied", "difference", "95% interval", "p", "test")
 #: Texts by key, in some language.
 Translate = Callable[..., str]
-_ENGLISH = partial(i18n.t, language="en")
 _CELL = 120  # characters of a cell
 #: What Markdown could read more into than text: all but words, decimal points and plain marks.
 _MARKUP = re.compile(r"[^\w %+,.()/=≥–★…-]|(?<!\w)_|_(?!\w)|(?<!\d)\.|\.(?!\d)")
@@ -111,32 +109,32 @@ def build_comparison_report(
     )
 
 
-def as_text(report: ComparisonReport) -> str:
+def as_text(report: ComparisonReport, language: str = DEFAULT) -> str:
     """For a terminal: the tables of `as_markdown`, in columns."""
     return "\n\n".join(
         f"{_to_plain_cell(title)}\n"
         + align_columns([list(map(_to_plain_cell, row)) for row in (columns, *rows)])
-        for title, columns, rows in _build_report_tables(report)
+        for title, columns, rows in _build_report_tables(report, language)
     )
 
 
-def as_markdown(report: ComparisonReport) -> str:
+def as_markdown(report: ComparisonReport, language: str = DEFAULT) -> str:
     """GitHub-flavoured Markdown."""
-    lines = ["# Comparison of runs"]
-    for title, columns, rows in _build_report_tables(report):
+    lines = [f"# {t('compare.report.heading', language)}"]
+    for title, columns, rows in _build_report_tables(report, language):
         lines += ["", f"## {_escape_markdown(title)}", "", _format_markdown_row(columns)]
         lines += ["|" + "---|" * len(columns), *map(_format_markdown_row, rows)]
     return "\n".join(lines) + "\n"
 
 
-def as_csv(report: ComparisonReport) -> str:
-    """One row per run, benchmark and metric (empty: the whole) under CSV_COLUMNS; what is unknown
-    or cannot be compared is an empty cell."""
+def as_csv(report: ComparisonReport, language: str = DEFAULT) -> str:
+    """One row per run, benchmark and metric (empty: the whole) under CSV_COLUMNS, in any language;
+    what is unknown or cannot be compared is an empty cell."""
     rows = ([row.get(name) for name in CSV_COLUMNS] for row in _csv_rows(report))
     return format_csv([CSV_COLUMNS, *rows])
 
 
-FORMATS: dict[str, Callable[[ComparisonReport], str]]
+FORMATS: dict[str, Callable[[ComparisonReport, str], str]]
 FORMATS = {"text": as_text, "md": as_markdown, "csv": as_csv}
 
 
@@ -156,40 +154,46 @@ def _select_benchmarks(lineup: Lineup, benchmark: str, metric: str) -> list[str]
     return selected
 
 
-def _build_report_tables(report: ComparisonReport) -> Iterator[_Table]:
-    base = report.base
+def _build_report_tables(report: ComparisonReport, language: str) -> Iterator[_Table]:
+    """The tables with their names in English, which are translated with the titles."""
+    base, tr = report.base, partial(t, language=language)
+    mark = f" ({name_term('base', language)})"
     rows = [
-        [run.letter + " (base)" * (run.letter == base), run.target, run.run_id, run.created_at[:10]]
+        [run.letter + mark * (run.letter == base), run.target, run.run_id, run.created_at[:10]]
         for run in report.runs
     ]
-    yield "Runs", ["", "target", "run", "date"], rows
-    for group in report.groups:
-        yield _build_score_table(group)
+    tables = [(tr("compare.runs"), ["", "target", "run", "date"], rows)]
+    tables += [_build_score_table(group, language) for group in report.groups]
     for detail in report.details:
-        yield _build_pair_table(detail)
+        tables.append(_build_pair_table(detail, language))
         if detail.cases:
-            yield _build_case_table(detail, report.differing[detail.benchmark])
+            tables.append(_build_case_table(detail, report.differing[detail.benchmark], language))
     for calibration in report.calibrations:
-        shown = [*build_calibration_tables(calibration, _ENGLISH)]
-        for title, columns, rows in (*shown, build_task_table(calibration, _ENGLISH)):
-            yield f"{calibration.benchmark}: {title}", columns, rows
+        shown = [*build_calibration_tables(calibration, tr), build_task_table(calibration, tr)]
+        tables += [(f"{calibration.benchmark}: {each[0]}", *each[1:]) for each in shown]
     if report.obstacles:
-        rows = [[o.letter, o.benchmark, explain_incompatibility(o)] for o in report.obstacles]
-        yield f"Not compared with {base}", ["", "benchmark", "reason"], rows
+        rows = [
+            [o.letter, o.benchmark, explain_incompatibility(o, language)] for o in report.obstacles
+        ]
+        title = tr("compare.obstacles", base=base, count=len(rows))
+        tables.append((title, ["", "benchmark", "reason"], rows))
+    for title, columns, rows in tables:
+        yield title, [name_term(column, language) for column in columns], rows
 
 
-def _build_score_table(group: ColumnGroup) -> _Table:
+def _build_score_table(group: ColumnGroup, language: str) -> _Table:
     """A metric a line and a run a column, the best marked with a star, a lower bound as one."""
     lines = [
-        ("all", group.marks),
+        (name_term("all", language), group.marks),
         *((metric_scores.metric, metric_scores.marks) for metric_scores in group.metrics),
     ]
     rows = []
     for name, marks in lines:
         own = {mark.letter: mark for mark in marks}
         rows.append([name, *(_format_run_score(own.get(letter)) for letter in group.letters)])
-    size = f"{group.samples} cases" + ("" if group.full else " of a subset")
-    title = f"{group.benchmark} (column {group.column}, {size})"
+    part = "whole" if group.full else "part"
+    words = {"name": group.benchmark, "column": group.column}
+    title = t_count(f"compare.report.{part}", language, group.samples, **words)
     return title, ["metric", *group.letters], rows
 
 
@@ -207,10 +211,15 @@ def _format_score_interval(interval: Interval | None, form: str) -> str:
     return f" ({interval.low:{form}} – {interval.high:{form}})"
 
 
-def _build_pair_table(detail: BenchmarkDetail) -> _Table:
+def _build_pair_table(detail: BenchmarkDetail, language: str) -> _Table:
     about = f"{detail.benchmark}{f'/{detail.metric}' if detail.metric else ''}"
-    rows = [[letter, *_format_pair_result(pair)] for letter, pair in detail.pairs.items()]
-    return f"{about} vs. {detail.base}, on {detail.common} common cases", ["", *_PAIR], rows
+    rows = [
+        [letter, *_format_pair_result(pair)[:-1], name_term(pair.result.test, language)]
+        for letter, pair in detail.pairs.items()
+    ]
+    words = {"about": about, "base": detail.base}
+    title = t_count("compare.report.pairs", language, detail.common, **words)
+    return title, ["", *_PAIR], rows
 
 
 def _format_pair_result(pair: PairedScores) -> list[str]:
@@ -226,11 +235,13 @@ def _format_pair_result(pair: PairedScores) -> list[str]:
     ]
 
 
-def _build_case_table(detail: BenchmarkDetail, count: int) -> _Table:
+def _build_case_table(detail: BenchmarkDetail, count: int, language: str) -> _Table:
     letters = list(detail.cases[0].scores)
     rows = [[c.metric, c.id, *(f"{c.scores[n]:.2g}" for n in letters)] for c in detail.cases]
-    shown = f", the first {len(rows)}" if len(rows) < count else ""
-    title = f"{detail.benchmark}: {count} cases that differ{shown}"
+    part = "first" if len(rows) < count else "differing"
+    title = t_count(
+        f"compare.report.{part}", language, count, name=detail.benchmark, shown=len(rows)
+    )
     return title, ["metric", "case", *letters], rows
 
 
@@ -290,23 +301,15 @@ def _format_task_side(side: TaskSide, tr: Translate) -> str:
     return f"{word} {side.passed}/{side.repetitions}" if side.repetitions > 1 else word
 
 
-def explain_incompatibility(incompatibility: Incompatibility) -> str:
-    if incompatibility.kind != "rules":
-        return _REASONS[incompatibility.kind]
-    if not incompatibility.differences:
-        return "asked by the same rules, and scored by others"
+def explain_incompatibility(incompatibility: Incompatibility, language: str = DEFAULT) -> str:
+    """Why two runs are not compared on a benchmark."""
+    none, kind = name_term("none", language), str(incompatibility.kind)
+    if kind == "rules" and not incompatibility.differences:
+        kind = "scored"
     changes = [
-        f"{d.rule}: {d.base or 'none'} / {d.other or 'none'}" for d in incompatibility.differences
+        f"{d.rule}: {d.base or none} / {d.other or none}" for d in incompatibility.differences
     ]
-    return f"other rules: {', '.join(changes)}"
-
-
-_REASONS = {
-    "not_run": "did not run it",
-    "base_not_run": "the base did not run it",
-    "claimed": "a claim without cases behind it",
-    "unmeasured": "nothing of it was measured in one of the two",
-}
+    return t(f"compare.report.why.{kind}", language, changes=", ".join(changes))
 
 
 def _csv_rows(report: ComparisonReport) -> Iterator[dict[str, object]]:

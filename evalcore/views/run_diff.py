@@ -10,7 +10,8 @@ from typing import Any, Literal
 import pandas as pd
 
 from evalcore.errors import UsageError
-from evalcore.plain_text import NOT_RUN, align_columns, format_count, to_single_line
+from evalcore.i18n import DEFAULT, name_term, t, t_count
+from evalcore.plain_text import align_columns, to_single_line
 from evalcore.records import Record, to_plain
 from evalcore.store import case_tables
 from evalcore.store.run_folder import find_run
@@ -166,61 +167,60 @@ def _change_to_dict(case: ChangedCase) -> dict[str, Any]:
     return content
 
 
-def format_diff_head(diff: RunDiff) -> str:
+def format_diff_head(diff: RunDiff, language: str = DEFAULT) -> str:
     """The two runs, a line each."""
-    rows = [["first", diff.first, diff.targets[0]], ["second", diff.second, diff.targets[1]]]
+    names = [name_term(side, language) for side in ("first", "second")]
+    rows = zip(names, (diff.first, diff.second), diff.targets, strict=True)
     return align_columns([[to_single_line(cell) for cell in row] for row in rows])
 
 
-def build_diff_block(diff: BenchmarkDiff, limit: int) -> TextBlock:
+def build_diff_block(diff: BenchmarkDiff, limit: int, language: str = DEFAULT) -> TextBlock:
     """One benchmark: the scores, the paired test in words, and the first `limit` changed cases."""
-    lines = [_format_paired(diff.paired, diff.is_significant)]
+    lines = [_format_paired(diff.paired, diff.is_significant, language)]
     counts = {
         change: sum(case.change == change for case in diff.changed)
         for change in ("fixed", "broken", "better", "worse")
     }
-    summary = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
-    lines.append(summary or "no case changed")
+    changes = [f"{count} {name_term(name, language)}" for name, count in counts.items() if count]
+    lines.append(", ".join(changes) or t("cli.diff.none", language))
     rows = [
-        [
-            to_single_line(cell)
-            for cell in (case.change, f"{case.metric}/{case.id}", *_format_sides(case))
-        ]
-        for case in diff.changed[:limit]
+        list(map(to_single_line, _format_change(case, language))) for case in diff.changed[:limit]
     ]
     lines += [align_columns(rows)] if rows else []
     rest = len(diff.changed) - len(rows)
-    lines += [f"... {rest} more; --cases {len(diff.changed)} lists all"] if rest else []
+    lines += [t("cli.more_cases", language, rest=rest, all=len(diff.changed))] if rest else []
     return TextBlock(diff.benchmark, "\n".join(lines))
 
 
-def _format_paired(paired: PairedScores, significant: bool) -> str:
-    result = paired.result
+def _format_paired(paired: PairedScores, significant: bool, language: str) -> str:
+    result, interval = paired.result, paired.result.interval
+    cases = t_count("cli.count_cases", language, result.common)
     if result.difference is None:
-        return f"no case that counts is held by both ({format_count(result.common, 'case')})"
-    interval = result.interval
+        return t("cli.diff.nothing_counts", language, cases=cases)
     between = f" [{interval.low:+.1f}, {interval.high:+.1f}]" if interval else ""
     p = "p < 0.001" if result.p < 0.001 else f"p = {result.p:.3f}"
-    word = "statistically significant" if significant else "not statistically significant"
-    return (
-        f"{paired.first:.1f} -> {paired.second:.1f} on {format_count(result.common, 'case')}: "
-        f"{result.difference:+.1f}{between}, {p} ({result.test}): {word}"
-    )
+    word = "significant" if significant else "insignificant"
+    change = f"{result.difference:+.1f}{between}, {p} ({name_term(result.test, language)})"
+    scores = f"{paired.first:.1f} -> {paired.second:.1f}"
+    return t(f"cli.diff.{word}", language, scores=scores, cases=cases, change=change)
 
 
-def _format_sides(case: ChangedCase) -> tuple[str, str]:
+def _format_change(case: ChangedCase, language: str) -> list[str]:
     before, after = (
-        f"{side.outcome} {side.score:.2g}" + (f" ({side.cause})" if side.cause else "")
+        f"{t(f'common.outcome.{side.outcome}', language).lower()} {side.score:.2g}"
+        + (f" ({side.cause})" if side.cause else "")
         for side in (case.first, case.second)
     )
-    return f"{before} ->", after
+    change = name_term(case.change, language)
+    return [change, f"{case.metric}/{case.id}", f"{before} ->", after]
 
 
-def build_obstacle_blocks(diff: RunDiff) -> list[TextBlock]:
+def build_obstacle_blocks(diff: RunDiff, language: str = DEFAULT) -> list[TextBlock]:
     """What was not compared; nothing where everything was."""
     lines = [
-        f"{obstacle.benchmark}: {explain_incompatibility(obstacle)}" for obstacle in diff.obstacles
+        f"{obstacle.benchmark}: {explain_incompatibility(obstacle, language)}"
+        for obstacle in diff.obstacles
     ]
     if not lines and not diff.benchmarks:
-        lines = [f"{NOT_RUN} the two runs share no benchmark with a score"]
-    return [TextBlock("Not compared", "\n".join(lines))] if lines else []
+        lines = [t("cli.diff.no_benchmark", language)]
+    return [TextBlock(t("cli.diff.obstacles", language), "\n".join(lines))] if lines else []

@@ -10,6 +10,7 @@ import msgspec
 import pandas as pd
 
 from evalcore.errors import EvalboardError
+from evalcore.i18n import DEFAULT, name_term, t, translate_note
 from evalcore.intake import read_count, read_number
 from evalcore.plain_text import NOT_RUN, align_columns
 from evalcore.records import Record
@@ -300,20 +301,21 @@ def build_sweep_frame(report: SweepReport) -> pd.DataFrame:
     return pd.DataFrame(records, columns=columns)
 
 
-def format_sweep_report(report: SweepReport) -> str:
+def format_sweep_report(report: SweepReport, language: str = DEFAULT) -> str:
     """The report as text for a terminal."""
-    head = ("", "score", "95% interval", "vs. first", "p", "peak GB", "tokens/s", "J/passed")
+    names = ("", "score", "95% interval", "vs. first", "p", "peak GB", "tokens/s", "J/passed")
+    head = [name_term(name, language) for name in names]
     lines: list[str] = []
     for benchmark in dict.fromkeys(row.benchmark for row in report.rows):
         rows = [row for row in report.rows if row.benchmark == benchmark]
         lines += [benchmark, align_columns([head, *map(_format_row, rows)])]
-        lines += _format_calls_read(rows)
+        lines += _format_calls_read(rows, language)
         for best in (each for each in report.best if each.benchmark == benchmark):
-            ties = f"; statistically tied with it: {', '.join(best.ties)}" if best.ties else ""
-            lines.append(f"best: {best.label}{ties}")
+            tied = t("cli.sweep.tied", language, names=", ".join(best.ties)) if best.ties else ""
+            lines.append(t("cli.sweep.best", language, label=best.label) + tied)
         for cost in (each for each in report.precision if each.benchmark == benchmark):
-            lines.append(_format_precision_cost(cost))
-    lines += [f"{label}: {problem}" for label, problem in report.problems.items()]
+            lines.append(_format_precision_cost(cost, language))
+    lines += [f"{name}: {translate_note(why, language)}" for name, why in report.problems.items()]
     return "\n".join(lines)
 
 
@@ -332,28 +334,28 @@ def _format_row(row: SweepRow) -> tuple[str, ...]:
     )
 
 
-def _format_calls_read(rows: Sequence[SweepRow]) -> list[str]:
+def _format_calls_read(rows: Sequence[SweepRow], language: str) -> list[str]:
     """What the format of calls cost each variant; nothing where no case had any."""
     if not any(row.shows_format for row in rows):
         return []
-    lines = [("calls", "lost to format", "points lost")]
+    lines = [[name_term(name, language) for name in ("calls", "lost to format", "points lost")]]
     for row in rows:
-        lost = f"{row.lost_cases} of {row.call_cases} cases" if row.call_cases else NOT_RUN
+        lost = f"{row.lost_cases} / {row.call_cases}" if row.call_cases else NOT_RUN
         points = NOT_RUN if row.lost_points is None else f"{row.lost_points:.1f}"
-        lines.append((row.label, lost, points))
+        lines.append([row.label, lost, points])
     return [align_columns(lines)]
 
 
-def _format_precision_cost(cost: PrecisionCost) -> str:
+def _format_precision_cost(cost: PrecisionCost, language: str) -> str:
     change = cost.change
-    words = [f"{cost.label} instead of {cost.reference}:"]
+    words = [t("cli.sweep.instead", language, label=cost.label, reference=cost.reference)]
     if change.difference is not None:
-        words.append(f"{change.difference:+.1f} points")
+        words.append(f"{change.difference:+.1f} {name_term('points', language)}")
     if change.interval is not None:
         words.append(f"[{change.interval.low:+.1f}, {change.interval.high:+.1f}]")
     words.append(f"p {change.p:.2g}")
     if cost.memory is not None:
-        words.append(f"· {cost.memory:.0%} of the memory")
+        words.append(t("cli.sweep.memory", language, share=f"{cost.memory:.0%}"))
     if cost.speed is not None:
-        words.append(f"· {cost.speed:.0%} of the speed")
+        words.append(t("cli.sweep.speed", language, share=f"{cost.speed:.0%}"))
     return " ".join(words)

@@ -158,7 +158,7 @@ def build_comparison_file(
     """The whole comparison as a file, in a form of `comparison_report`."""
     lineup = load_comparison(settings, runs)
     report = comparison_report.build_comparison_report(settings.run_roots, lineup, base)
-    return comparison_report.FORMATS[file_format](report)
+    return comparison_report.FORMATS[file_format](report, current_language())
 
 
 def _compare_benchmark(
