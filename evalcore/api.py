@@ -395,7 +395,7 @@ def benchmark(
 
 def _build_request(target: str | TargetFunction, benchmarks: Names, **fields: Any) -> RunRequest:
     listed = isinstance(benchmarks, Iterable) and not isinstance(benchmarks, str)
-    named = benchmarks if listed else [benchmarks]
+    named: Any = benchmarks if listed else [benchmarks]
     fields["benchmarks"] = [each.key if isinstance(each, BenchmarkCard) else each for each in named]
     fields["target"] = target.key if isinstance(target, TargetFunction) else target
     try:

@@ -40,9 +40,8 @@ class DatasetError(UsageError):
 
     def __init__(self, path: Path | str, line: int | None, field: str, problem: str) -> None:
         self.path, self.line, self.field, self.problem = str(path), line, field, problem
-        location = (
-            f"{path}" + (f", line {line}" if line else "") + (f", field {field}" if field else "")
-        )
+        location = Note("at_line", location=path, line=line) if line else str(path)
+        location = Note("at_field", location=location, field=field) if field else location
         super().__init__(Note("located", location=location, problem=problem))
 
 

@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from evalcore.catalog import BenchmarkCard
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.records import MEASURED, Sample, Verdict
 from evalcore.results import BenchmarkScore, MetricScore
 from evalcore.scoring.intervals import (
@@ -95,7 +96,7 @@ def _iterate_cases(
     declared = Counter((sample.metric, sample.id) for sample in samples)
     for (metric, name), times in declared.items():
         if times > 1:
-            raise UsageError(f"sample {metric}/{name} is declared {times} times; ids are unique")
+            raise UsageError(Note("score_twice", metric=metric, name=name, times=times))
     latest = {
         (verdict.metric, verdict.id, verdict.epoch): verdict
         for verdict in verdicts
@@ -204,9 +205,9 @@ def _list_views(cells: Iterable[_Cell]) -> list[str]:
 def _check_metric_weights(weights: Mapping[str, float], epochs: int) -> None:
     for metric, weight in weights.items():
         if not 0 <= weight < float("inf"):
-            raise UsageError(f"weight of metric {metric} is {weight}; give a number from 0 up")
+            raise UsageError(Note("score_weight", metric=metric, weight=weight))
     if epochs < 1:
-        raise UsageError(f"epochs is {epochs}; every sample is asked at least once")
+        raise UsageError(Note("score_epochs", epochs=epochs))
 
 
 def _group_by_metric(

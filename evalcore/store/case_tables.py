@@ -365,7 +365,7 @@ def _open_samples_view(paths: Iterable[Path]) -> Iterator[duckdb.DuckDBPyConnect
                 raise
             for path in damaged:  # behind an intact end; whoever asks next makes it anew
                 path.unlink(missing_ok=True)
-            raise RunFolderError(f"a table of cases was damaged; try again ({error})") from None
+            raise RunFolderError(Note("case_table_damaged", error=error)) from None
 
 
 def _find_current(paths: Iterable[Path], signature: bytes) -> Path | None:

@@ -224,7 +224,7 @@ def parse_publication(path: Path, lines: list[bytes]) -> Publication:
     records = [_decode_line(path, number, line) for number, line in enumerate(lines, 1)]
     publishers = [record for record in records if isinstance(record, Publisher)]
     if len(publishers) != 1 or records[0] is not publishers[0]:
-        raise DatasetError(path, 1, "record", "the first line, and no other, names the publisher")
+        raise DatasetError(path, 1, "record", Note("published_first_line"))
     if publishers[0].key != path.stem:
         raise DatasetError(path, 1, "key", f"must be {path.stem!r}, the name of the file")
     case_lists = tuple(record for record in records if isinstance(record, CaseList))
@@ -258,9 +258,9 @@ def _check_lists(path: Path, records: Iterable[_Line]) -> None:
     for number, record in enumerate(records, 1):
         if isinstance(record, CaseList):
             if len(record.ids) != len(record.points):
-                raise DatasetError(path, number, "points", "needs one number for each id")
+                raise DatasetError(path, number, "points", Note("published_numbers"))
             if len(set(record.ids)) < len(record.ids):
-                raise DatasetError(path, number, "ids", "holds an id twice")
+                raise DatasetError(path, number, "ids", Note("published_id_twice"))
 
 
 def _find_entry_problem(

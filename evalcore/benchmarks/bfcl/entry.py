@@ -60,7 +60,7 @@ def load_folder(folder: Path, categories: tuple[str, ...] = ()) -> list[BfclEntr
     missing = [name for name in selected if name not in files] if categories else []
     if missing or not files:
         what = f"of {', '.join(missing)}" if missing else "named BFCL_v4_<category>.json"
-        raise DatasetError(folder, None, "", f"holds no file {what}")
+        raise DatasetError(folder, None, "", Note("bfcl_no_file", what=what))
     return [
         entry
         for name in selected
@@ -118,7 +118,7 @@ def _load_answers(path: Path) -> dict[str, Any]:
     answers = {}
     for line, row in read_rows(path):
         if not isinstance(row.get("id"), str) or not isinstance(row.get("ground_truth"), list):
-            raise DatasetError(path, line, "ground_truth", "needs an id and a list of answers")
+            raise DatasetError(path, line, "ground_truth", Note("bfcl_needs_answers"))
         answers[row["id"]] = row["ground_truth"]
     return answers
 

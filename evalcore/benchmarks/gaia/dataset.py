@@ -123,7 +123,9 @@ def load_gaia_samples(source: DatasetSource, split: str, levels: Sequence[int]) 
         samples[sample.id] = sample
     chosen = [sample for sample in samples.values() if sample.metric in metrics]
     if not chosen:
-        raise DatasetError(source.folder, None, "Level", f"has no question of {', '.join(metrics)}")
+        raise DatasetError(
+            source.folder, None, "Level", Note("gaia_no_question", names=", ".join(metrics))
+        )
     return chosen
 
 

@@ -38,7 +38,7 @@ MAX_OWN_CALLS = 20
 def build_rule_user(task: Task, environment: Environment, seed: int) -> UserSimulator:
     """The rule user of a task. Raises UsageError for a task in free prose."""
     if task.slots is None:
-        raise UsageError(f"task {task.id} is free prose, which the rule user cannot play")
+        raise UsageError(Note("tau2_free_prose", id=task.id))
     if BANK_SLOT in task.slots:
         return BankUser(task.slots, environment, seed)
     if PHONE_SLOT in task.slots:

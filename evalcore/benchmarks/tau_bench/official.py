@@ -40,6 +40,7 @@ from evalcore.benchmarks.tau_bench.conversation import (
 from evalcore.benchmarks.tau_bench.environment import Domain, Environment
 from evalcore.benchmarks.tau_bench.user_simulators import UserSimulator
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.records import Completion, Message, Record
 
 #: An episode ends by these where upstream's loop ends without a reward.
@@ -66,7 +67,7 @@ class TauTexts(Record, frozen=True):
     def list_tool_schemas(self, domain: str) -> list[dict[str, Any]]:
         """The tools of a domain as a server takes them. Raises UsageError for one without any."""
         if domain not in self.tools:
-            raise UsageError(f"the official texts have no tools of the domain {domain!r}")
+            raise UsageError(Note("tau_texts_no_tools", domain=domain))
         schemas: list[dict[str, Any]] = json.loads(self.tools[domain])
         return schemas
 

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from evalcore.benchmarks.tau_bench.environment import Write
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.records import Record
 
 _RetailKind = Literal["cancel", "return", "exchange", "modify_items", "modify_address"]
@@ -99,10 +100,10 @@ def from_slots(slots: Mapping[str, object]) -> Scenario:
         raise UsageError(f"the slots of the task are not usable: {error}") from None
     unknown = sorted(set(scenario.identity) - IDENTITY)
     if unknown:
-        raise UsageError(f"unknown identity in the slots: {', '.join(unknown)}")
+        raise UsageError(Note("tau_unknown_identity", names=", ".join(unknown)))
     for goal in scenario.goals:
         if goal.kind == "question" and not goal.question:
-            raise UsageError("a goal of kind question needs the field question")
+            raise UsageError(Note("tau_question_field"))
     return scenario
 
 
@@ -210,7 +211,7 @@ def parse_train_instruction(instruction: str) -> Scenario:
     """The scenario of one instruction; raises UsageError where any of its text is left over."""
     who = _WHO.match(instruction)
     if who is None or len(instruction) > _LONGEST:
-        raise UsageError("the instruction does not follow the template of the TRAIN split")
+        raise UsageError(Note("tau_no_template"))
     identity_slot = "zip" if who["what"] == "zip code" else "email"
     goals, position = [], who.end()
     while position < len(instruction):

@@ -120,9 +120,11 @@ def _download_contents(
                 yield name, _download_file(client, address)
             except (httpx2.HTTPError, httpx2.InvalidURL) as error:
                 raise UsageError(
-                    f"{address} cannot be fetched: "
-                    f"{scrub_secrets(str(error)) or type(error).__name__}; "
-                    "check the network, or name a mirror in HF_ENDPOINT; the source `wheel` has v4"
+                    Note(
+                        "fetch_no_network",
+                        address=address,
+                        problem=scrub_secrets(str(error)) or type(error).__name__,
+                    )
                 ) from None
 
 
@@ -135,7 +137,7 @@ def _download_file(client: httpx2.Client, address: str) -> bytes:
             if len(content) > _FILE_LIMIT:
                 raise UsageError(Note("source_large", path=address, size=_FILE_LIMIT >> 20))
     if not content.lstrip().startswith(b"{"):  # a page to log in at, for example
-        raise UsageError(f"{address} did not give JSON lines; check the network")
+        raise UsageError(Note("fetch_no_lines", address=address))
     return bytes(content)
 
 
@@ -168,7 +170,7 @@ def download_wheel(folder: Path, release: BfclRelease, progress: ProgressCallbac
     UsageError where there is no pip, no network or no such release."""
     hint = _ELSEWHERE.format(pinned=release.pip_requirement)
     if find_spec("pip") is None:
-        raise UsageError(f"this Python has no pip (`python -m ensurepip` adds it); or {hint}")
+        raise UsageError(Note("fetch_no_pip", hint=hint))
     progress(f"downloading {release.pip_requirement} alone, 2 MB, nothing is installed")
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-input"]
     command += ["--disable-pip-version-check", "--only-binary", ":all:"]  # a source would be run
@@ -182,12 +184,16 @@ def download_wheel(folder: Path, release: BfclRelease, progress: ProgressCallbac
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise UsageError(f"pip did not end within {_PIP_SECONDS} s; {hint}") from None
+        raise UsageError(Note("fetch_pip_slow", seconds=_PIP_SECONDS, hint=hint)) from None
     wheels = list(folder.glob("*.whl"))
     if done.returncode or len(wheels) != 1:
         raise UsageError(
-            f"pip could not download {release.pip_requirement}: "
-            f"{_extract_pip_error(done.stderr)}; {hint}"
+            Note(
+                "fetch_pip_failed",
+                pip_requirement=release.pip_requirement,
+                problem=_extract_pip_error(done.stderr),
+                hint=hint,
+            )
         )
     return wheels[0]
 
@@ -216,9 +222,12 @@ def read_wheel_files(
         raise UsageError(f"{path}: {error.strerror}") from None
     if hashlib.sha256(content).hexdigest() != release.sha256:
         raise UsageError(
-            f"{path} is not the wheel of {release.pip_requirement} (its sha256 must be "
-            f"{release.sha256}); "
-            "download it again"
+            Note(
+                "fetch_other_wheel",
+                path=path,
+                pip_requirement=release.pip_requirement,
+                sha256=release.sha256,
+            )
         )
     return _read_wheel_members(
         path, content, members
@@ -240,7 +249,7 @@ def _read_wheel_members(
     except KeyError as error:
         raise UsageError(f"{path} lacks a file: {error.args[0]}") from None
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
-        raise UsageError(f"{path} is not a readable wheel: {error}") from None
+        raise UsageError(Note("fetch_bad_wheel", path=path, error=error)) from None
 
 
 # What upstream asks with, parsed out of the wheel's modules; see `BfclTexts`.

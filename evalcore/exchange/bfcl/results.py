@@ -101,7 +101,7 @@ def read_claims(path: Path) -> dict[str, Tally]:
         right = _parse_entry_count(file, line, header, "correct_count")
         total = _parse_entry_count(file, line, header, "total_count")
         if not total or right > total:
-            raise DatasetError(file, line, "total_count", "must be at least 1 and correct_count")
+            raise DatasetError(file, line, "total_count", Note("bfcl_least_count"))
         claims[category] = Tally(right, total)
     return claims
 
@@ -137,7 +137,7 @@ def parse_results_version(path: Path) -> str:
 def _parse_entry_count(file: Path, line: int, header: Mapping[str, Any], field: str) -> int:
     value = header.get(field)
     if type(value) is not int or value < 0:
-        raise DatasetError(file, line, field, "must be a number of entries")
+        raise DatasetError(file, line, field, Note("bfcl_entry_number"))
     return value
 
 
@@ -162,7 +162,7 @@ def parse_prediction(
         raise DatasetError(file, line, "result", Note("upload_is_missing"))
     result = row["result"]
     if result is not None and not isinstance(result, str | list):
-        raise DatasetError(file, line, "result", "must be a text or a list")
+        raise DatasetError(file, line, "result", Note("bfcl_text_or_list"))
     if is_deeper(result, _DEPTH_LIMIT):
         raise DatasetError(file, line, "result", f"is nested more than {_DEPTH_LIMIT} deep")
     failed = is_infrastructure_error(result)

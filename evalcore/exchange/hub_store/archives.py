@@ -17,6 +17,7 @@ from filelock import FileLock, Timeout
 
 from evalcore.errors import EvalboardError, UsageError
 from evalcore.exchange.hub_datasets import NOTE_FILE
+from evalcore.i18n import Note
 from evalcore.intake.files import ArchiveLimits, unpack_zip
 from evalcore.records import Record, content_hash, to_json
 from evalcore.settings import Settings
@@ -180,13 +181,13 @@ def pack_archive(out: Path, subject: str, files: Mapping[str, Path], keys: Colle
     UsageError for what must not go out: too much, or a file that holds one of the `keys`."""
     size = sum(path.stat().st_size for path in files.values())
     if size > LARGEST or len(files) > MOST_FILES:
-        raise UsageError(f"takes {size >> 20} MiB in {len(files)} files, which is too much to keep")
+        raise UsageError(Note("archive_large", size=size >> 20, count=len(files)))
     packed = {}
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
         for name, path in sorted(files.items()):
             content = path.read_bytes()
             if any(key.encode() in content for key in keys):
-                raise UsageError(f"{name} contains a key of this machine")
+                raise UsageError(Note("archive_key", name=name))
             packed[name] = hashlib.sha256(content).hexdigest()
             archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), content, 8)
     return digest_of(subject, packed)
@@ -199,9 +200,9 @@ def unpack_archive(archive: Path, folder: Path, subject: str, digest: str) -> di
     files = {str(path): folder / path for path in unpack_zip(archive, folder, _LIMITS)}
     for name in files:
         if not form.fullmatch(name):
-            raise UsageError(f"{name[:80]!r} is no file of {subject}")
+            raise UsageError(Note("archive_no_file", name=name[:80], subject=subject))
     if digest_of(subject, hash_files(files)) != digest:
-        raise UsageError("the archive does not match the hash in its name")
+        raise UsageError(Note("archive_hash"))
     return files
 
 
@@ -252,7 +253,7 @@ def open_sync_session(settings: Settings, repo: str) -> Iterator[SyncSession]:
     try:
         lock.acquire()
     except Timeout:
-        raise UsageError("another exchange with the Hub has not ended; try again later") from None
+        raise UsageError(Note("archive_busy")) from None
     try:
         session = SyncSession(settings, repo)
         try:

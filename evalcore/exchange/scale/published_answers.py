@@ -118,7 +118,7 @@ def _read_rows(
                 continue
             case = json_object(row.case_content)
             if case is None:
-                raise DatasetError(path, None, "case_content", "is no JSON object")
+                raise DatasetError(path, None, "case_content", Note("no_json_object"))
             put = _list_questions(capability, metric, case, row, twins)
             keys = [content_hash(question) for question in put]
             questions.update(zip(keys, put, strict=True))

@@ -140,10 +140,7 @@ def decide_questions(
         for future in as_completed(futures):
             yield futures.pop(future), future.result()
     except BrokenProcessPool:
-        raise EnvironmentFailure(
-            "a worker process ended early; repeat the command to go on, with fewer --jobs if "
-            "memory ran out"
-        ) from None
+        raise EnvironmentFailure(Note("verify_worker_ended")) from None
     finally:
         pool.shutdown(cancel_futures=True)
 

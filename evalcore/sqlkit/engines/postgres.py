@@ -326,9 +326,7 @@ class PostgresServer(DatabaseServer):
 
     def explain_claim_failure(self, error: Exception) -> Exception:
         if isinstance(error, psycopg.errors.InsufficientPrivilege):
-            return EnvironmentFailure(
-                "the user of EVALBOARD_POSTGRES_DSN must be allowed to create databases and roles"
-            )
+            return EnvironmentFailure(Note("postgres_rights"))
         return ConnectionLost() if isinstance(error, psycopg.OperationalError) else error
 
     def lock_slot(self, number: int) -> bool:

@@ -66,8 +66,7 @@ def find_program(engine: str) -> str:
     if program is None:
         raise LoadError(
             "engine_missing",
-            f"engine {engine} needs the program {about.program}, which is not installed; install "
-            f"it with: {about.install}",
+            Note("engine_no_program", engine=engine, program=about.program, install=about.install),
         )
     return program
 
@@ -90,8 +89,7 @@ def locate_served_model(key: str, options: HuggingFaceOptions) -> tuple[str, Pat
     if not _LLAMA_HUB_ID.fullmatch(reference):
         raise LoadError(
             "path_missing",
-            f"no file {reference!r}; llama.cpp loads a .gguf file, a folder with one, or an id of "
-            "the Hugging Face Hub like ggml-org/gemma-3-1b-it-GGUF:Q4_K_M",
+            Note("engine_no_gguf", reference=reference),
         )
     return reference, None
 
@@ -101,8 +99,7 @@ def _check_no_pickle(folder: Path) -> None:
     if formats & {".bin", ".pt", ".pth"} and not formats & {".safetensors", ".gguf"}:
         raise LoadError(
             "pickle_only",
-            f"{folder.name}: the weights can run code when they are read; convert them to "
-            "safetensors, or set the option allow_pickle to true",
+            Note("engine_pickle", name=folder.name),
         )
 
 
@@ -116,9 +113,7 @@ def _find_gguf(folder: Path) -> Path:
     ]
     if len(files) != 1:
         names = ", ".join(file.name for file in files[:5]) or "none"
-        raise LoadError(
-            "path_missing", f"{folder} must hold one .gguf file; name the file (here: {names})"
-        )
+        raise LoadError("path_missing", Note("engine_one_gguf", folder=folder, names=names))
     return files[0]
 
 

@@ -100,30 +100,33 @@ def explain_unusable_folder(folder: Path, kind: LoadErrorKind, problem: str) -> 
         example = f" hf:{base}" if base else ""
         return LoadError(
             kind,
-            f"{folder} is an adapter, not a model; name its base model{example} as the target and "
-            "this folder by the option adapter",
+            Note("model_is_adapter", folder=folder, example=example),
         )
     ggufs = [name for name in names if name.lower().endswith(".gguf")]
     if ggufs:
-        return LoadError(kind, f"{folder} holds {ggufs[0]}, a GGUF file: {_SERVE_GGUF}")
+        return LoadError(
+            kind, Note("model_holds_gguf", folder=folder, first=ggufs[0], remedy=_SERVE_GGUF)
+        )
     checkpoints = _list_checkpoints(names)
     if checkpoints:
         return LoadError(
             kind,
-            f"{folder} is the output folder of a training with {len(checkpoints)} checkpoints; "
-            f"give one of them, the last is {folder / checkpoints[-1]}",
+            Note(
+                "model_checkpoints",
+                folder=folder,
+                count=len(checkpoints),
+                last=folder / checkpoints[-1],
+            ),
         )
     if any(name.startswith("global_step") for name in names):
         return LoadError(
             kind,
-            f"{folder} holds the parts of a DeepSpeed training; join them with its zero_to_fp32.py "
-            "and save the model with save_pretrained",
+            Note("model_deepspeed", folder=folder),
         )
     if any(name.startswith("pytorch_model_fsdp") for name in names):
         return LoadError(
             kind,
-            f"{folder} holds the parts of an FSDP training; join them with: accelerate "
-            f"merge-weights {folder}/pytorch_model_fsdp_0 {folder}",
+            Note("model_fsdp", folder=folder),
         )
     if _TRAINER_STATE in names:
         problem += "; a trainer's state lies here, but save_only_model or save_model wrote no model"
@@ -133,8 +136,8 @@ def explain_unusable_folder(folder: Path, kind: LoadErrorKind, problem: str) -> 
 def explain_model_file(file: Path) -> LoadError:
     """The error of a file that was given where a folder is wanted."""
     if file.suffix.lower() == ".gguf":
-        return LoadError("path_missing", f"{file} is a GGUF file: {_SERVE_GGUF}")
-    return LoadError("path_missing", f"{file} is a file; give its folder")
+        return LoadError("path_missing", Note("model_gguf", file=file, remedy=_SERVE_GGUF))
+    return LoadError("path_missing", Note("model_is_file", file=file))
 
 
 def check_decoder(folder: Path, config: dict[str, Any]) -> None:
@@ -179,19 +182,17 @@ def read_quantisation(folder: Path, config: dict[str, Any]) -> str:
 def check_quantiser(method: str, device: str) -> None:
     """Raise LoadError dtype_unsupported where the weights' method lacks its library or a GPU."""
     if method == "gguf":
-        raise LoadError("dtype_unsupported", f"the weights are packed as GGUF: {_SERVE_GGUF}")
+        raise LoadError("dtype_unsupported", Note("model_packed_gguf", remedy=_SERVE_GGUF))
     modules, package = _QUANTISERS.get(method, ((), ""))
     if any(not _is_installed(module) for module in modules):
         raise LoadError(
             "dtype_unsupported",
-            f"the weights are packed by {method}, which needs a library: pip install {package}; "
-            f"{_SERVE}",
+            Note("model_packed_library", method=method, package=package, remedy=_SERVE),
         )
     if method in _GPU_METHODS and device == "cpu":
         raise LoadError(
             "dtype_unsupported",
-            f"the weights are packed by {method}, which runs on a GPU only; give the folder of the "
-            f"original weights (with the option dtype int8 or int4), {_SERVE}",
+            Note("model_packed_gpu", method=method, remedy=_SERVE),
         )
 
 

@@ -19,6 +19,7 @@ from typing import Any
 
 import msgspec
 
+from evalcore.i18n import Note
 from evalcore.records import Record
 from evalcore.targets.huggingface.folder_checks import check_quantiser
 from evalcore.targets.huggingface.messages import HuggingFaceOptions, LoadError
@@ -287,15 +288,13 @@ def check_loadable(folder: Path, metadata: ModelMetadata, options: HuggingFaceOp
     if "safetensors" not in metadata.formats and not options.allow_pickle:
         raise LoadError(
             "pickle_only",
-            f"{folder} stores its weights only as pickle, which can run code when read; convert "
-            "them to safetensors, or set the option allow_pickle to true if you trust them",
+            Note("model_pickle", folder=folder),
         )
     device = resolve_device(options.device)
     if device not in list_devices():
         raise LoadError(
             "no_device",
-            f"there is no device {options.device} here; this machine has: "
-            f"{', '.join(list_devices())}",
+            Note("model_no_device", device=options.device, names=", ".join(list_devices())),
         )
     _check_dtype(metadata, options)
     needed, free = memory_needed(metadata, options.dtype), memory_available(device)
@@ -313,13 +312,12 @@ def _check_dtype(metadata: ModelMetadata, options: HuggingFaceOptions) -> None:
     if metadata.quantised and options.dtype not in ("auto", metadata.quantised):
         raise LoadError(
             "dtype_unsupported",
-            f"the weights are stored as {metadata.quantised} already; set the option dtype to auto",
+            Note("model_stored_as", quantised=metadata.quantised),
         )
     check_quantiser(metadata.quantised, resolve_device(options.device))
     dtype = metadata.quantised if metadata.quantised in QUANTISED else options.dtype
     if dtype != "auto" and dtype not in list_dtypes(options.device):
         raise LoadError(
             "dtype_unsupported",
-            f"{dtype} needs the library bitsandbytes; install it with: pip install "
-            "'evalboard[local]', or choose float32, bfloat16 or float16",
+            Note("model_needs_bitsandbytes", dtype=dtype),
         )

@@ -163,8 +163,7 @@ def adopt_model_sampling(options: HuggingFaceOptions, folder: Path | None) -> Hu
     if stated is None:
         raise LoadError(
             "no_config",
-            "sampling model needs the file generation_config.json in the model's folder here; "
-            "leave the option out, or set temperature and top_p",
+            Note("model_needs_generation_config"),
         )
     if not stated.get("do_sample"):
         stated = {"repetition_penalty": stated.get("repetition_penalty"), "temperature": 0.0}
@@ -180,7 +179,7 @@ def adopt_model_sampling(options: HuggingFaceOptions, folder: Path | None) -> Hu
             or not least <= value <= most
         ):
             raise LoadError(
-                "no_config", f"generation_config.json: {name} is not from {least} to {most}"
+                "no_config", Note("model_generation_range", name=name, least=least, most=most)
             )
         changes[name] = int(value) if name == "top_k" else float(value)
     return msgspec.structs.replace(options, **changes)
@@ -196,12 +195,19 @@ def weight_files(folder: Path) -> tuple[str, ...]:
         names = sorted(set(read_json_object(folder / INDEX)["weight_map"].values()))
         absent = [name for name in names if not (folder / Path(name).name).is_file()]
     except (OSError, ValueError, KeyError, AttributeError, TypeError):
-        raise LoadError("missing_weights", f"{folder / INDEX} cannot be read") from None
+        raise LoadError(
+            "missing_weights", Note("model_index_unread", path=folder / INDEX)
+        ) from None
     if absent:
         raise LoadError(
             "missing_weights",
-            f"{len(absent)} of {len(names)} files of weights are absent from {folder}, the first "
-            f"is {absent[0]}; copy or download the model again",
+            Note(
+                "model_files_absent",
+                count=len(absent),
+                count_2=len(names),
+                folder=folder,
+                first=absent[0],
+            ),
         )
     return tuple(Path(name).name for name in names)
 
@@ -225,9 +231,7 @@ def read_header(file: Path) -> dict[str, Any]:
 
 
 def _build_truncated_error(file: Path) -> LoadError:
-    return LoadError(
-        "truncated_weights", f"{file} is cut off or no safetensors file; copy it again"
-    )
+    return LoadError("truncated_weights", Note("model_cut_off", file=file))
 
 
 def _count_parameters(folder: Path, files: tuple[str, ...], *, packed: bool) -> _ParameterCount:
@@ -310,8 +314,7 @@ def locate_model(key: str, revision: str = "", config: str = "config.json") -> M
     if not _HUB_ID.fullmatch(reference) or ".." in reference:
         raise LoadError(
             "path_missing",
-            f"no folder {reference!r}; give the folder of a model, the one that holds config.json, "
-            "or an id of the Hugging Face Hub like Qwen/Qwen3-0.6B",
+            Note("model_no_folder", reference=reference),
         )
     snapshot = find_cached_snapshot(reference, revision, config)
     if snapshot is None:
@@ -393,8 +396,7 @@ def fetch_model(
     if is_hub_offline():
         raise LoadError(
             "offline_missing",
-            f"{model_ref.reference} is not in the local cache and downloads are off; unset "
-            "HF_HUB_OFFLINE, or give the folder of a model",
+            Note("model_not_cached", reference=model_ref.reference),
         )
     import huggingface_hub as hub
 
@@ -420,16 +422,18 @@ def _build_fetch_error(model_ref: ModelRef, error: Exception) -> LoadError:
     if "GatedRepoError" in names:
         return LoadError(
             "path_missing",
-            f"{name} is gated: accept its terms on its page on the Hub, and set HF_TOKEN",
+            Note("model_gated", name=name),
         )
     if names & {"RepositoryNotFoundError", "HFValidationError"}:
         return LoadError(
             "path_missing",
-            f"neither a folder nor a model on the Hub is called {name}; check the spelling, and "
-            "set HF_TOKEN if it is private",
+            Note("model_unknown", name=name),
         )
     return LoadError(
         "offline_missing",
-        f"{name} cannot be downloaded ({scrub_secrets(str(error))[:200] or type(error).__name__}); "
-        "try again when the Hub can be reached, or give the folder of a model",
+        Note(
+            "model_no_download",
+            name=name,
+            problem=scrub_secrets(str(error))[:200] or type(error).__name__,
+        ),
     )

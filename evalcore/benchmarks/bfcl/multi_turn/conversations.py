@@ -268,7 +268,7 @@ def ground_truth(entry: BfclEntry) -> list[list[str]]:
     if not truth or not all(
         isinstance(turn, list) and all(isinstance(call, str) for call in turn) for turn in truth
     ):
-        raise DatasetError(entry.id, None, "ground_truth", "must be a list of turns of calls")
+        raise DatasetError(entry.id, None, "ground_truth", Note("bfcl_turns"))
     return truth
 
 

@@ -160,7 +160,7 @@ def read_documents(path: Path) -> tuple[dict[str, Any], ...]:
     for line, row in read_rows(path):
         name = row.get("name")
         if not isinstance(name, str) or not name.isidentifier() or name.startswith("_"):
-            raise DatasetError(path, line, "name", "must be the public name of a tool")
+            raise DatasetError(path, line, "name", Note("bfcl_tool_name"))
         documents.append(row)
     return tuple(documents)
 
@@ -329,7 +329,7 @@ def list_involved_classes(entry: BfclEntry) -> list[str]:
     """The names of an entry's classes; raises DatasetError if there is not a list of names."""
     names = entry.extra.get("involved_classes")
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise DatasetError(entry.id, None, "involved_classes", "must be a list of names")
+        raise DatasetError(entry.id, None, "involved_classes", Note("must_be_names"))
     return names
 
 

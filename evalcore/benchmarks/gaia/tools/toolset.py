@@ -29,6 +29,7 @@ from evalcore.benchmarks.gaia.tools import local_tools as file_tools
 from evalcore.benchmarks.gaia.tools.local_tools import cut_middle, evaluate_expression
 from evalcore.benchmarks.http_client import ToolError
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 
 #: The longest result of a tool, in characters.
 MAX_RESULT_CHARS = 20_000
@@ -56,7 +57,7 @@ class Toolset(AbstractContextManager["Toolset"]):
     ) -> None:
         self._files = {path.name: path for path in files}
         if len(self._files) < len(files):
-            raise UsageError("two attachments of a question have the same name; rename one")
+            raise UsageError(Note("gaia_same_attachment"))
         self._max_chars = max_chars
         handlers: list[tuple[Tool, Callable[[dict[str, str]], str]]] = [
             (file_tools.LIST, lambda _: file_tools.list_files(self._files)),

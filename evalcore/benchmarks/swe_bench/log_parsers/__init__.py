@@ -15,6 +15,7 @@ from typing import Any
 from evalcore.benchmarks.swe_bench.log_parsers import javascript, mocha, result_lines, runners
 from evalcore.benchmarks.swe_bench.log_parsers.result_lines import LINE_FORMATS, Parser, parse_lines
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 
 _JEKYLL: dict[str, Parser] = {
     **dict.fromkeys(("9141", "8047", "8167"), result_lines.parse_minitest),
@@ -115,7 +116,5 @@ def select_log_parser(name: str, row: Mapping[str, Any] = _NO_ROW) -> Parser:
     select_by_row = PARSERS_BY_ROW.get(name)
     log_parser = select_by_row(row) if select_by_row else PARSERS.get(name)
     if log_parser is None:
-        raise UsageError(
-            f"log parser {name!r} is not known here; full_eval (the official harness) knows it"
-        )
+        raise UsageError(Note("swe_log_parser", name=name))
     return log_parser

@@ -81,7 +81,7 @@ def _build_tables(shapes: Mapping[str, Convert], rows: Any, path: Path) -> Table
     for table, shape in shapes.items():
         rows_by_id = rows.get(table) if isinstance(rows, dict) else None
         if not isinstance(rows_by_id, dict):
-            raise DatasetError(path, None, table, "must hold objects by their ids")
+            raise DatasetError(path, None, table, Note("must_hold_objects"))
         tables[table] = {
             row_id: _shape_row(shape, row, path, f"{table}.{row_id}")
             for row_id, row in rows_by_id.items()
@@ -95,7 +95,7 @@ def _build_listed_tables(rows: Any, path: Path) -> Tables:
     for table, (shape, id_field) in telecom.TABLES.items():
         listed = rows.get(table, []) if isinstance(rows, dict) else None
         if not isinstance(listed, list):
-            raise DatasetError(path, None, table, "must hold a list of objects")
+            raise DatasetError(path, None, table, Note("must_hold_list"))
         shaped = [_shape_row(shape, row, path, f"{table}[{at}]") for at, row in enumerate(listed)]
         tables[table] = {row[id_field]: row for row in shaped}
     return tables
@@ -229,7 +229,7 @@ def _read_database(files: DomainFiles, name: str) -> tuple[Path, Any]:
     try:
         return path, tomllib.loads(read_data_text(path))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise DatasetError(path, None, "", f"is not TOML: {error}") from None
+        raise DatasetError(path, None, "", Note("not_toml", error=error)) from None
 
 
 #: How each domain is loaded.
@@ -317,7 +317,7 @@ def _read_official_tasks(files: DomainFiles) -> list[tuple[Path, Any]]:
         path = require_data_file(files.folder, "tasks.json")
     tasks = read_data_json(path)
     if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
-        raise DatasetError(path, None, "", "must hold a list of tasks")
+        raise DatasetError(path, None, "", Note("must_hold_tasks"))
     return [(path, task) for task in tasks]
 
 
@@ -329,7 +329,7 @@ def _read_official_splits(files: DomainFiles) -> dict[str, list[str]]:
         return {ALL_TASKS_SPLIT: sorted(present)}
     splits = read_data_json(path)
     if not isinstance(splits, dict) or not all(isinstance(ids, list) for ids in splits.values()):
-        raise DatasetError(path, None, "", "must hold a list of ids for each split")
+        raise DatasetError(path, None, "", Note("must_hold_splits"))
     whole = {
         name: list(map(str, ids))
         for name, ids in splits.items()
@@ -350,7 +350,7 @@ def _convert_task(folder: Path, path: Path, line: int | None, row: Any) -> Task:
     try:
         return read_task({**row, "id": str(row["id"]), "source": source, "flags": []})
     except (msgspec.ValidationError, KeyError, TypeError) as error:
-        raise DatasetError(path, line, "", f"is no task: {error}") from None
+        raise DatasetError(path, line, "", Note("no_task", error=error)) from None
 
 
 def hash_world(world: World) -> str:

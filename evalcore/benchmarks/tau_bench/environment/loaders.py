@@ -46,7 +46,7 @@ def require_data_file(folder: Path, name: str) -> Path:
     """As `find_data_file`. Raises DatasetError where there is neither."""
     path = find_data_file(folder, name)
     if path is None:
-        raise DatasetError(folder, None, "", f"holds no file {name} or {name}.gz")
+        raise DatasetError(folder, None, "", Note("tau_no_file", name=name))
     return path
 
 
@@ -56,10 +56,10 @@ def read_data_text(path: Path) -> str:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             content = file.read(LARGEST_FILE + 1)
         if len(content) > LARGEST_FILE:
-            raise DatasetError(path, None, "", f"is larger than {LARGEST_FILE} bytes")
+            raise DatasetError(path, None, "", Note("file_larger", largest_file=LARGEST_FILE))
         return content.decode("utf-8-sig")
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
-        raise DatasetError(path, None, "", f"cannot be read as UTF-8 text: {error}") from None
+        raise DatasetError(path, None, "", Note("no_utf8_text", error=error)) from None
 
 
 def read_data_json(path: Path) -> Any:
@@ -81,7 +81,7 @@ def _parse_bounded_json(path: Path, line: int | None, text: str) -> Any:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise DatasetError(path, line, "", f"is not JSON: {error}") from None
+        raise DatasetError(path, line, "", Note("not_json", error=error)) from None
     problem = find_bounds_problem(value, _MAX_VALUES, LARGEST_FILE)
     if problem:
         raise DatasetError(path, line, "", problem)
@@ -98,8 +98,8 @@ def parse_python_tasks(path: Path) -> list[tuple[int, dict[str, Any]]]:
             if isinstance(value, ast.List) and value.elts:
                 return [(item.lineno, _parse_call(item, "Task")) for item in value.elts]
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as error:
-        raise DatasetError(path, None, "", f"is no file of tasks: {error}") from None
-    raise DatasetError(path, None, "", "assigns no list of tasks")
+        raise DatasetError(path, None, "", Note("tau_no_task_file", error=error)) from None
+    raise DatasetError(path, None, "", Note("tau_no_task_list"))
 
 
 def _parse_call(node: ast.expr, name: str) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def load_tau2_splits(folder: Path) -> dict[str, list[str]]:
         else {"base": [_get_task_id(task) for task in _read_task_list(folder)]}
     )
     if not isinstance(splits, dict) or not all(isinstance(ids, list) for ids in splits.values()):
-        raise DatasetError(path or folder, None, "", "must hold a list of ids for each split")
+        raise DatasetError(path or folder, None, "", Note("must_hold_splits"))
     return {split: [str(task_id) for task_id in ids] for split, ids in splits.items()}
 
 
@@ -144,7 +144,7 @@ def load_tau2_tasks(folder: Path, split: str) -> list[tuple[str, dict[str, Any]]
     tasks_by_id = {_get_task_id(task): task for task in _read_task_list(folder)}
     missing = next((task_id for task_id in task_ids if task_id not in tasks_by_id), None)
     if missing is not None:
-        raise DatasetError(folder, None, "id", f"no task has the id {missing!r} of split {split}")
+        raise DatasetError(folder, None, "id", Note("tau_no_task", missing=missing, split=split))
     return [(task_id, _convert_task_fields(folder, tasks_by_id[task_id])) for task_id in task_ids]
 
 
@@ -152,7 +152,7 @@ def _read_task_list(folder: Path) -> list[dict[str, Any]]:
     path = require_data_file(folder, "tasks.json")
     tasks = read_data_json(path)
     if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
-        raise DatasetError(path, None, "", "must hold a list of tasks")
+        raise DatasetError(path, None, "", Note("must_hold_tasks"))
     return tasks
 
 
@@ -226,7 +226,7 @@ def load_domain(folder: Path, name: str) -> Domain:
         if not isinstance(entities, dict) or not all(
             isinstance(row, dict) for row in entities.values()
         ):
-            raise DatasetError(paths[table], None, table, "must hold objects by their ids")
+            raise DatasetError(paths[table], None, table, Note("must_hold_objects"))
     label = TAU2_OFFLINE if files.layout == "tau2" else ""
     return Domain(name, Database(rows), tools, policy, label)
 
@@ -307,4 +307,4 @@ def convert_task(path: Path, line: int | None, row: dict[str, Any], domain: str)
     try:
         return msgspec.convert(row, Task)
     except msgspec.ValidationError as error:
-        raise DatasetError(path, line, "", f"is no task: {error}") from None
+        raise DatasetError(path, line, "", Note("no_task", error=error)) from None
