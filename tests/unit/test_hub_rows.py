@@ -115,7 +115,7 @@ def test_all_rows_of_a_bundled_set_are_read_back(store, hub, tmp_path, name):
     assert validation.summary.hash == load_index(name, f"datasets/{name}").hash
 
 
-@pytest.mark.parametrize("name", ["bfcl", "tau_bench", "gaia", "swe_bench"])
+@pytest.mark.parametrize("name", ["bfcl", "tau_bench", "tau2_bench", "gaia", "swe_bench"])
 def test_a_set_that_is_more_than_rows_is_run_from_its_folder(store, tmp_path, name):
     out = tmp_path / "out"
     hub_publish.write_dataset_repository(name, store, out)

@@ -204,7 +204,7 @@ def test_what_is_missing_is_named(tmp_path):
     with pytest.raises(UsageError, match="has no split 'train'"):
         load_tasks(folder, domain, "train")
     (folder / "retail" / "users.json").unlink()
-    with pytest.raises(DatasetError, match=r"holds no file users.json or users.json.gz"):
+    with pytest.raises(DatasetError, match=r"has no file users.json or users.json.gz"):
         load_domain(folder, "retail")
 
 

@@ -185,7 +185,7 @@ def _decode_record_lines(bundle: Path, name: str, data: bytes, kind: type[R]) ->
     if data and not data.endswith(b"\n"):
         raise UsageError(Note("bundle_torn", path=bundle, name=name))
     return tuple(
-        _decode_record(bundle, f"{name}, line {number}", line, kind)
+        _decode_record(bundle, Note("at_line", location=name, line=number), line, kind)
         for number, line in enumerate(data.split(b"\n")[:-1], 1)
     )
 

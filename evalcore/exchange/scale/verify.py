@@ -140,7 +140,7 @@ def decide_questions(
         for future in as_completed(futures):
             yield futures.pop(future), future.result()
     except BrokenProcessPool:
-        raise EnvironmentFailure(Note("verify_worker_ended")) from None
+        raise EnvironmentFailure(Note("cli_verify_worker_ended")) from None
     finally:
         pool.shutdown(cancel_futures=True)
 
