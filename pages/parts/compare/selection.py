@@ -24,7 +24,7 @@ from evalcore.views.stored_boards import Headers, memoize_on_headers
 from evalcore.views.user_calibration import UserCalibration, calibrate_users
 from pages.shared import display_names, page_links, url_state, visitor, widgets
 from pages.shared.board_view import benchmark_title, suite_title
-from pages.shared.wording import join_names, to_plain_line, tr
+from pages.shared.wording import current_language, join_names, to_plain_line, tr
 
 # Which runs are compared: a field that searches all finished runs, and something to begin with.
 
