@@ -52,9 +52,7 @@ def load_visitor_settings() -> Settings:
 
 def explain_refusal(action: AccessAction) -> str:
     """Why this visitor may not do that, in their language; "" where they may."""
-    denial = policy.explain_denial(settings.load_settings(), current_visitor(), action)
-    sentence = localize_note(denial)
-    return sentence[:1].upper() + sentence[1:]
+    return localize_note(policy.explain_denial(settings.load_settings(), current_visitor(), action))
 
 
 def is_action_allowed(action: AccessAction) -> bool:

@@ -343,7 +343,7 @@ def draw_run_actions(row: RunRow, settings: Settings) -> Iterator[None]:
     if not row.own:
         st.caption(tr("runs.read_only"))
     elif denial and visitor.is_launcher_listed():
-        st.caption(f":material/lock: {escape_markdown(denial, 300)}")
+        st.caption(f":material/lock: {escape_markdown(denial[:1].upper() + denial[1:], 300)}")
 
 
 def _ask_for_missing_keys(row: RunRow, settings: Settings) -> list[str]:
