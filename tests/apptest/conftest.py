@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 from streamlit.components.v2 import manifest_scanner
-from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest, app_test
+
+from tests.support.pages import ServedPages, run_framed
 
 ROOT = Path(__file__).parents[2]
 LOCALES = {"en": "en-US", "zh": "zh-CN"}
@@ -22,18 +23,6 @@ def packages_are_searched_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", lambda: component_manifests)
         yield
-
-
-class ServedPages(PagesManager):
-    """Pages as `app.py` has them served: the whole app runs, and draws its frame around them.
-
-    AppTest would take the folder `pages/` for Streamlit's older kind of app, where a page that was
-    switched to runs alone.
-    """
-
-    def __init__(self, *arguments: object, **options: object) -> None:
-        PagesManager.uses_pages_directory = False
-        super().__init__(*arguments, **options)
 
 
 @pytest.fixture
@@ -63,9 +52,10 @@ def open_page(runs_root: Path) -> Callable[..., AppTest]:
     def opened(name: str, language: str = "en", **query: str) -> AppTest:
         app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
         app.context["locale"] = LOCALES[language]
-        app.run()
         app.query_params.update(query)
-        app.switch_page(f"pages/{name}.py").run()
+        if name != "ranking":
+            app.switch_page(f"pages/{name}.py")
+        run_framed(app)
         assert not app.exception, app.exception[0].message
         return app
 

@@ -122,7 +122,8 @@ def test_limits_of_cost_are_offered_only_where_something_costs(store, price):
 def test_a_board_on_which_targets_differ_in_nothing_has_no_requirements(store):
     for name, skill in (("one", 0.9), ("two", 0.3)):
         make_run(store, Plan(f"openai:{name}", skill, price=None))
-    assert not open_page("decide").get("popover")
+    menus = open_page("decide").get("popover")
+    assert [menu.proto.popover.label for menu in menus] == ["Share"]
 
 
 @pytest.mark.parametrize("limit", [0.00001, 1234567.5, 2e7])

@@ -87,7 +87,8 @@ def test_without_a_control_the_page_says_how_to_get_a_floor(store):
 def test_the_prompt_of_the_chosen_metric_is_shown_as_code(store):
     fill(store)
     app = open_page("methodology", prompt="sql_understanding/explain_detection")
-    assert [code.value for code in app.code] == ["What does SELECT 0 return?"]
+    prompts = [code.value for code in app.code if code.value.startswith("What")]
+    assert prompts == ["What does SELECT 0 return?"]
 
 
 def test_a_corrupt_run_folder_leaves_the_rules_standing(store):

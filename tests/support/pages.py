@@ -9,13 +9,33 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pytest
-from streamlit.testing.v1 import AppTest
+from streamlit.runtime.pages_manager import PagesManager
+from streamlit.testing.v1 import AppTest, app_test
 
 from evalcore.settings import Settings
 from tests.support.boards import settings_in
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 SECONDS = 60
+
+
+class ServedPages(PagesManager):
+    """Pages as `app.py` has them served: the whole app runs, and draws its frame around them.
+
+    AppTest would take the folder `pages/` for Streamlit's older kind of app, where a page that was
+    switched to runs alone.
+    """
+
+    def __init__(self, *arguments: object, **options: object) -> None:
+        PagesManager.uses_pages_directory = False
+        super().__init__(*arguments, **options)
+
+
+def run_framed(app: AppTest) -> None:
+    """Run a page as `app.py` draws it for a visitor who follows a link to it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(app_test, "PagesManager", ServedPages)
+        app.run()
 
 
 @pytest.fixture
@@ -32,10 +52,9 @@ def open_page(name: str = "ranking", language: str = "en", **query: str) -> AppT
     """The page after its first run, which must have ended without an exception."""
     app = AppTest.from_file(str(APP), default_timeout=SECONDS)
     _ask(app, language, query)
-    app.run()
-    if name != "ranking":  # the app must have run once before a page can be chosen
-        _ask(app, language, query)
-        app.switch_page(f"pages/{name}.py").run()
+    if name != "ranking":
+        app.switch_page(f"pages/{name}.py")
+    run_framed(app)
     assert not app.exception, app.exception
     return app
 
