@@ -233,7 +233,7 @@ def test_an_account_on_the_list_launches(runs_root, monkeypatch):
 def test_an_account_that_is_on_no_list_reads(runs_root, monkeypatch, changes):
     set_mode(monkeypatch, "oidc", allow_emails="ada@example.org")
     app = start(account=ACCOUNT | changes)
-    assert "not on the list" in sidebar(app)
+    assert "this account may not do that here" in sidebar(app)
     assert buttons(go(app, "launch")) == set()
 
 

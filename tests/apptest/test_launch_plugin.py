@@ -155,7 +155,7 @@ def test_a_key_of_the_environment_is_not_asked_for(open_page, requests, fields, 
 def test_a_key_is_no_option(fields):
     assert client.missing_keys("fields:x", {}, Settings()) == ("FIELDS_TOKEN",)
     spec = TargetSpec("fields:x", {"FIELDS_TOKEN": KEY})
-    with pytest.raises(UsageError, match="holds a key and is no option") as refused:
+    with pytest.raises(UsageError, match="contains a key and is not an option") as refused:
         registry.create_target(spec, Settings(), None)
     assert KEY not in str(refused.value)
 

@@ -24,7 +24,7 @@ SQL = "sql_understanding"
 LEVEL = {"en": "level 2: rescored, equal", "zh": "2 级：已重新评分且一致"}
 HERE = {"en": "level 3: run here", "zh": "3 级：在此运行"}
 NOT_TAKEN = {"en": "Not imported", "zh": "未收录"}
-NO_BUNDLE = {"en": "is no bundle", "zh": "不是提交包"}
+NO_BUNDLE = {"en": "is not a bundle", "zh": "不是提交包"}
 CANARY = "![x](http://evil.example/x.png) :red[x].zip"
 
 
