@@ -367,11 +367,11 @@ def _add_unique_index(index: exp.Expr, tables: dict[str, Table]) -> None:
     table = index.args.get("table")
     params = index.args.get("params")
     columns = params.args.get("columns") if params else None
-    if table is None or not columns or plain_name(table.name) not in tables:
+    if params is None or table is None or not columns or plain_name(table.name) not in tables:
         return
     existing = tables[plain_name(table.name)]
     calls = (call for column in columns for call in column.find_all(exp.Func))
-    if any(existing.find_column(call.name) is None for call in calls):
-        return  # unique by an expression: left to the engine; `name(10)` is by its beginning
+    if params.args.get("where") or any(existing.find_column(call.name) is None for call in calls):
+        return  # of some rows or by an expression: left to the engine; `name(10)` is a beginning
     keys = (*existing.keys, Key(columns=_list_key_columns(columns)))
     tables[plain_name(table.name)] = msgspec.structs.replace(existing, keys=keys)

@@ -22,8 +22,9 @@ _CLOCKS = (
 _CLOCK_NAMES = frozenset(("now", "curdate", "getdate", "sysdate", "localtimestamp", "today"))
 _SUBTRACTIONS = (exp.Sub, exp.DateSub, exp.DatetimeSub, exp.TimestampSub, exp.Neg)
 _DAYS = {"day": 1.0, "week": 7.0, "month": 30.44, "quarter": 91.3, "year": 365.25}
-_LENGTH = re.compile(r"([+-]?\d{1,4})\s*(day|week|month|quarter|year)s?", re.IGNORECASE)
-_UNIT = re.compile(r"(day|week|month|quarter|year)s?", re.IGNORECASE)
+_PARTS_OF_A_DAY = {"hour": 1 / 24, "minute": 1 / 1440, "second": 1 / 86_400}
+_UNIT = re.compile(rf"({'|'.join((*_DAYS, *_PARTS_OF_A_DAY))})s?", re.IGNORECASE)
+_LENGTH = re.compile(rf"([+-]?\d{{1,4}})\s*{_UNIT.pattern}", re.IGNORECASE)
 _UNIT_WORDS = {
     "year": r"year|%Y|\b365",
     "month": r"month|%m",
@@ -44,14 +45,17 @@ def is_time_dependent(tree: exp.Expr) -> bool:
     return any(text.name.lower() == "now" for text in tree.find_all(exp.Literal))
 
 
-def list_interval_days(trees: Iterable[exp.Expr]) -> tuple[int, ...]:
-    """The lengths of time, in whole days, that statements add to dates or take from them."""
-    spans = (s for tree in trees for node in tree.walk() for s in _parse_calendar_spans(node))
-    lengths = (round(amount * _DAYS[unit]) for amount, unit in spans)
-    return tuple(dict.fromkeys(days for days in lengths if 0 < days <= _LONGEST))
+def list_interval_days(trees: Iterable[exp.Expr]) -> tuple[float, ...]:
+    """The lengths of time that statements add to times or take from them, in days, whole ones where
+    they come to one."""
+    spans = (s for tree in trees for node in tree.walk() for s in _parse_spans(node))
+    units = _DAYS | _PARTS_OF_A_DAY
+    lengths = (amount * units[unit] for amount, unit in spans)
+    whole = (days if days < 1 else round(days) for days in lengths)
+    return tuple(dict.fromkeys(days for days in whole if 0 < days <= _LONGEST))
 
 
-def days_around(today: date, intervals: Sequence[int]) -> tuple[list[date], list[date]]:
+def days_around(today: date, intervals: Sequence[float]) -> tuple[list[date], list[date]]:
     """Days of late, then days about so many days from today: inside of that, and outside."""
     birthday = _move_day(today, -20, "year")
     inside = [birthday + timedelta(days=days) for days in (0, 1, -1)]
@@ -113,6 +117,10 @@ def _subtracts(node: exp.Expr) -> bool:
 
 
 def _parse_calendar_spans(node: exp.Expr) -> list[tuple[int, str]]:
+    return [(amount, unit) for amount, unit in _parse_spans(node) if unit in _DAYS]
+
+
+def _parse_spans(node: exp.Expr) -> list[tuple[int, str]]:
     unit = _UNIT.fullmatch(node.text("unit"))
     amount = node.this if isinstance(node, exp.Interval) else node.args.get("expression")
     if unit is not None and isinstance(amount, exp.Literal) and amount.name.lstrip("-").isdigit():
@@ -139,7 +147,7 @@ def _move_day(day: date, amount: int, unit: str) -> date:
     return first + timedelta(days=min(day.day, monthrange(first.year, first.month)[1]) - 1)
 
 
-def move_time(value: Any, hours: int, kind: str) -> str | None:
+def move_time(value: Any, hours: float, kind: str) -> str | None:
     """A date or moment so many hours later, None where it is none."""
     try:
         moved = datetime.fromisoformat(str(value)) + timedelta(hours=hours)

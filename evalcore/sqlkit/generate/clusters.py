@@ -170,7 +170,7 @@ def _list_earlier(
     return triples
 
 
-def _list_lengths(column: Column, hints: Hints) -> list[int]:
+def _list_lengths(column: Column, hints: Hints) -> list[float]:
     """The days that statements add to times, or hold a difference of these against."""
     values = [constant.value for constant in hints.constants.get(column.name.lower(), ())]
     return [*hints.lengths, *(n for n in values if isinstance(n, int) and 0 < n < _MAX_DAYS)]

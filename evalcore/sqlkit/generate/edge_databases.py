@@ -55,7 +55,7 @@ class SameAs(Record, frozen=True):
 
     column: int
     form: Literal["", "blank", "case"] = ""
-    hours: int = 0
+    hours: float = 0
 
     def take_value(self, row: Row, column: Column) -> Any:
         value = row[self.column]

@@ -50,7 +50,7 @@ class Hints(Record, frozen=True):
     counts: tuple[int, ...] = ()
     sorted: tuple[str, ...] = ()
     clock: bool = False
-    lengths: tuple[int, ...] = ()
+    lengths: tuple[float, ...] = ()
     ranked: bool = False
     grouped: frozenset[str] = frozenset()
     documents: dict[str, tuple[str, ...]] = {}
@@ -77,7 +77,7 @@ class _Reading(Record, frozen=True):
     joined: tuple[tuple[str, str], ...]
     equated: tuple[tuple[str, str], ...]
     counts: tuple[int, ...]
-    lengths: tuple[int, ...]
+    lengths: tuple[float, ...]
     ranks: frozenset[str]  # aliases of ranks and counts, whose bounds are not those of columns
     keys: frozenset[str]  # of GROUP BY
     grouped: tuple[str, ...]  # by GROUP BY or PARTITION BY
