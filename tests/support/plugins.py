@@ -166,7 +166,7 @@ _broken("broken_target", "CARD = 3", "its object is a int", "evalcore.targets")
 _broken(
     "broken_asking",
     "from evalcore import catalog\nCARD = catalog.benchmark_cards()",
-    "while it is imported",
+    "while it is being imported",
 )
 _broken("broken_recursion", "def f(): return f()\nf()", "RecursionError")
 

@@ -177,7 +177,7 @@ def test_a_target_without_likelihoods_is_refused_with_a_remedy() -> None:
     chat = TargetInfo(kind="endpoint", title="a chat model")
     with pytest.raises(UsageError, match=r"Nothing was asked.*arc_challenge_chat"):
         benchmark.check_target([choice_sample("arc_challenge")], chat)
-    with pytest.raises(UsageError, match=r"answered by that: piqa.*api=completions"):
+    with pytest.raises(UsageError, match=r"which these tasks need: piqa.*api=completions"):
         benchmark.check_target([choice_sample("piqa")], chat)
     able = TargetInfo(kind="local", title="a local model", likelihoods=True)
     benchmark.check_target([choice_sample("piqa")], able)

@@ -74,7 +74,7 @@ def refused(tmp_path, rest, part):
 
 @pytest.mark.parametrize(
     ("content", "part"),
-    [("a: &x [1]\nb: *x", "aliases"), ("- 1", "must contain fields"), ("{", "is no YAML")],
+    [("a: &x [1]\nb: *x", "aliases"), ("- 1", "must contain fields"), ("{", "is not valid YAML")],
 )
 def test_a_hostile_description_is_refused(tmp_path, content, part):
     path = tmp_path / "hostile.yaml"
@@ -97,7 +97,7 @@ def test_a_description_in_the_data_folder_has_a_name_and_a_broken_one_says_so(tm
     assert application_card.load_description("app:ours", settings).title == "Example service"
     cards = application_card.build_application_cards(settings)
     assert list(cards) == ["app:broken", "app:ours", "app:sqlflash", "app:sqlshift"]
-    assert "broken.json: is no JSON" in cards["app:broken"].problem
+    assert "broken.json cannot be read as JSON" in cards["app:broken"].problem
     assert cards["app:ours"].variables == ("EXAMPLE_BASE_URL", "EXAMPLE_API_KEY")
     assert cards["app:sqlflash"].can_answer("sql_optimization", "index_advice")
     assert not cards["app:sqlshift"].can_answer("sql_optimization", "index_advice")

@@ -144,7 +144,7 @@ def test_only_a_finished_run_goes_out(store: Settings, tmp_path: Path) -> None:
     journal = folder.path / "generations" / "main.jsonl"
     lines = journal.read_bytes().splitlines(keepends=True)
     journal.write_bytes(lines[0])
-    with pytest.raises(UsageError, match="resume it to its end"):
+    with pytest.raises(UsageError, match="resume it until it is complete"):
         export_bundle(folder, tmp_path / "x.zip", store)
     journal.write_bytes(b"".join(lines))
     (folder.path / "summary.json").unlink()

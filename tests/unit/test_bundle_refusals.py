@@ -184,11 +184,11 @@ FORGED: dict[str, tuple[Change, str]] = {
     ),
     "a score beyond 1": (
         line("verdicts.jsonl", 0, "verdict", "score", value=50),
-        "a score that is none",
+        "an invalid score",
     ),
     "a pass without a score": (
         line("verdicts.jsonl", 0, "verdict", "score", value=None),
-        "a score that is none",
+        "an invalid score",
     ),
     "an outcome that is none": (
         line("verdicts.jsonl", 0, "verdict", "outcome", value="won"),
@@ -199,7 +199,7 @@ FORGED: dict[str, tuple[Change, str]] = {
             "samples.jsonl",
             lambda lines: lines[0]["sample"].update(input={}, reference={}, meta={"gated": True}),
         ),
-        "leave different cases",
+        "omit different cases",
     ),
     "an unknown benchmark": (
         setting("spec.json", *B0, "key", value="made_up"),
@@ -279,7 +279,7 @@ def test_a_changed_file_has_another_hash(
         files[name] = files[name].replace(b"a", b"b", 1)
 
     text = refused(changed(bundle, tmp_path / "x.zip", change, vouch=False), store)
-    assert f"{name} is not what the manifest vouches for" in text
+    assert f"{name} is not the file in the manifest" in text
 
 
 def test_a_file_that_nobody_vouches_for(bundle: Path, store: Settings, tmp_path: Path) -> None:
@@ -294,7 +294,7 @@ def test_no_archive_and_no_bundle(store: Settings, tmp_path: Path) -> None:
     text = tmp_path / "x.zip"
     text.write_bytes(b"PK or not")
     assert "cannot be unpacked" in refused(text, store)
-    assert "is no bundle" in refused(pack(tmp_path / "y.zip", {"a.txt": b""}), store)
+    assert "is not a bundle" in refused(pack(tmp_path / "y.zip", {"a.txt": b""}), store)
     assert "is not a file" in refused(tmp_path / "none.zip", store)
 
 

@@ -85,7 +85,7 @@ def test_a_difficulty_weighs_what_the_run_says(settings: Settings, tmp_path: Pat
         ({"difficulty.1": -1}, "is not a valid weight"),
         ({"difficulty.1": "much"}, "is not a valid weight"),
         ({f"difficulty.{level}": 0 for level in (1, 2, 3)}, "needs a weight above 0"),
-        ({f"weights.{METRIC}": 0}, "nothing can be scored"),
+        ({f"weights.{METRIC}": 0}, "there is nothing to score"),
     ],
 )
 def test_a_wrong_weight_is_refused(settings: Settings, tmp_path, options, problem) -> None:

@@ -96,7 +96,7 @@ def test_another_scoring_is_read_when_asked_for(folder):
     judge(folder, SAMPLES[0], passed=False, scoring="s2")
     assert load_run_case(folder, BENCHMARK, EXECUTION, "1", scoring="s2")[2].outcome == "failed"
     assert load_run_case(folder, BENCHMARK, EXECUTION, "1")[2].outcome == "passed"
-    with pytest.raises(UsageError, match="not the name of a scoring"):
+    with pytest.raises(UsageError, match="not a scoring"):
         load_run_case(folder, BENCHMARK, EXECUTION, "1", scoring="../..")
 
 

@@ -104,7 +104,7 @@ def test_a_complete_folder_is_left_in_place(tmp_path, hub, monkeypatch):
     again = fetch_gaia(tmp_path / "data", silent)
     assert again.already
     assert again.files == first.files
-    with pytest.raises(UsageError, match="holds validation of"):
+    with pytest.raises(UsageError, match="contains validation of"):
         fetch_gaia(tmp_path / "data", silent, split="test")
     (tmp_path / "data" / f"2023/validation/{ID}.csv").unlink()
     with pytest.raises(UsageError, match="lacks"):
@@ -147,7 +147,7 @@ def test_without_access_it_says_what_to_do_and_no_token(
         (401, {"X-Error-Message": "Invalid credentials in Authorization header"}, "valid"),
         (404, {"X-Error-Code": "RepoNotFound"}, "no dataset"),
         (500, {}, "answers 500"),
-        (200, {}, "cannot be downloaded"),
+        (200, {}, "cannot be fetched"),
     ],
 )
 def test_what_the_hub_refuses_is_told(tmp_path, hub, status, headers, problem):
@@ -202,7 +202,7 @@ def test_too_much_or_nothing_is_refused(tmp_path, hub, monkeypatch):
     with pytest.raises(UsageError, match="more than 1 files"):
         fetch_gaia(tmp_path / "data", silent)
     hub.listing = []
-    with pytest.raises(UsageError, match="none of the files"):
+    with pytest.raises(UsageError, match="none of these files"):
         fetch_gaia(tmp_path / "data", silent)
     monkeypatch.undo()
 
@@ -210,7 +210,7 @@ def test_too_much_or_nothing_is_refused(tmp_path, hub, monkeypatch):
 def test_a_file_that_is_not_what_the_hub_describes_is_refused(tmp_path, hub):
     name = f"2023/validation/{ID}.csv"
     hub.listing = [listed(name, b"12345678")]
-    with pytest.raises(UsageError, match="did not come as the Hub describes it"):
+    with pytest.raises(UsageError, match="is not as the Hub describes it"):
         fetch_gaia(tmp_path / "data", silent)
     assert everything(tmp_path) == set()
 

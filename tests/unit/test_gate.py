@@ -126,7 +126,7 @@ def test_rules_that_make_no_sense_are_refused(store, rules, problem):
 def test_runs_that_share_no_benchmark_are_refused(store):
     data, runs = store
     other = evalcore.evaluate("control:null", "bfcl", max_samples=2, data=data)
-    with pytest.raises(UsageError, match="no benchmark that was asked and scored by the same"):
+    with pytest.raises(UsageError, match="no benchmark with the same questions and scoring"):
         check_gate([data / "runs"], runs["all"], GateRules(against=other.id))
 
 

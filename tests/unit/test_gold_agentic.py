@@ -242,7 +242,7 @@ def swe(folder: Path, row: dict[str, Any]) -> Path:
 
 SWE = {
     "does not apply": (lambda row: row.update(patch=row["patch"].replace("\n-", "\n-x")), "apply"),
-    "does not resolve": (lambda row: row.update(patch=row["counterexamples"][0]), "tests fail"),
+    "does not solve": (lambda row: row.update(patch=row["counterexamples"][0]), "tests fail"),
     "passes before": (
         lambda row: row.update(FAIL_TO_PASS=json.dumps(json.loads(row["PASS_TO_PASS"])[:1])),
         "pass without a patch",

@@ -97,7 +97,7 @@ def test_gated_cases_links_and_used_folders_are_left_alone(capsys, store, tmp_pa
     assert call(capsys, store, "dataset", "mine", "--out", str(out))[0] == 0
     assert not (out / "notes.txt").exists()
     status, _, err = call(capsys, store, "dataset", "mine", "--out", str(out))
-    assert (status, "contains something already" in err) == (2, True)
+    assert (status, "is not empty" in err) == (2, True)
     file = next(folder.rglob("*.jsonl"))
     rows = [json.loads(line) for line in file.read_text().splitlines()]
     rows[0]["gated"] = True

@@ -179,15 +179,15 @@ MANY = b"{}\n" * (2 * MAX_CASES + 1)
 @pytest.mark.parametrize(
     ("files", "address", "problem"),
     [
-        ({}, "hf://lab", "is no address of a dataset"),
-        ({}, f"hf://{REPO}:one/two/three", "is no address of a dataset"),
+        ({}, "hf://lab", "is not the address of a dataset"),
+        ({}, f"hf://{REPO}:one/two/three", "is not the address of a dataset"),
         (SPLITS, "hf://lab/other", "the Hub has no dataset lab/other"),
         (SPLITS, f"hf://{REPO}@v9", "has no revision 'v9'"),
         (SPLITS, f"hf://{REPO}", "several configurations; name one after a colon: one, two"),
         (SPLITS, f"hf://{REPO}:three", "no configuration three; there are: one, two"),
         (SPLITS, f"hf://{REPO}:one/test", "no split test; name one after a slash: train"),
         ({"README.md": b"# Nothing\n"}, f"hf://{REPO}", "cannot be read as rows"),
-        ({"README.md": b"---\n[\n---\n"}, f"hf://{REPO}", "README.md is not a card"),
+        ({"README.md": b"---\n[\n---\n"}, f"hf://{REPO}", "README.md is not a readable card"),
         ({"a.jsonl.gz": b"x"}, f"hf://{REPO}", "a.jsonl.gz cannot be read as cases"),
         ({"a.csv": b"a\n", "b.csv": b"a\n"}, f"hf://{REPO}", "several CSV files"),
         ({"a.jsonl": b" " * (MAX_FILE_BYTES + 1)}, f"hf://{REPO}", "more than 10 MB"),
@@ -215,7 +215,7 @@ def test_a_card_names_files_of_its_repository_only(hub, path, file):
     files = [{"split": "test", "path": ["a.jsonl", path]}]
     text = card(default=files) if file == "README.md" else card(default=files).split(b"---\n")[1]
     hub.add({"a.jsonl": b"{}\n", file: text})
-    with pytest.raises(UsageError, match="outside of its own files"):
+    with pytest.raises(UsageError, match="outside its own files"):
         hub_rows.read_hub_rows(f"hf://{REPO}", KEY)
     assert hub.count("GET", "a.jsonl") == 0
 

@@ -239,7 +239,7 @@ def test_two_imports_at_once_leave_one_run(
     first = threading.Thread(target=taken, args=(bundle, here))
     first.start()
     assert waiting.wait(60)
-    with pytest.raises(UsageError, match="another import is going on"):
+    with pytest.raises(UsageError, match="another import is running"):
         taken(bundle, here)
     go_on.set()
     first.join()

@@ -247,7 +247,7 @@ def test_a_file_of_other_kind_is_said_to_be_none(store, tmp_path):
     (tmp_path / "notes.json").write_text("{}")
     with pytest.raises(UsageError, match="contains no log in a known format"):
         import_all(tmp_path, store)
-    with pytest.raises(UsageError, match="there is no such file"):
+    with pytest.raises(UsageError, match="no such file"):
         import_all(tmp_path / "absent", store)
 
 

@@ -99,7 +99,7 @@ def test_the_client_fits_the_dialect_the_server_and_what_is_installed(monkeypatc
     restricted = object()  # any policy
     assert choose_transport("k", "auto", "responses", restricted) is Transport
     for api, policy in (("gemini", None), ("chat", restricted)):
-        with pytest.raises(UsageError, match="client openai speaks"):
+        with pytest.raises(UsageError, match="client openai supports"):
             choose_transport("k", "openai", api, policy)
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     monkeypatch.setattr("evalcore.targets.endpoint.sdk.find_spec", lambda name: None)

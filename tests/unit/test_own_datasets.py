@@ -99,7 +99,7 @@ def test_a_removed_set_comes_back(settings):
         find_dataset("mine", catalog.benchmark_card(KEY), settings)
     with pytest.raises(UsageError, match="you have no dataset"):
         data_client.remove_dataset(KEY, "mine", OPERATOR, settings)
-    with pytest.raises(UsageError, match="no former version"):
+    with pytest.raises(UsageError, match="no earlier version"):
         data_client.restore_dataset(KEY, "mine", "../..", OPERATOR, settings)
     data_client.restore_dataset(KEY, "mine", version, OPERATOR, settings)
     assert find_dataset("mine", catalog.benchmark_card(KEY), settings).is_dir()

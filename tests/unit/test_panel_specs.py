@@ -37,7 +37,7 @@ def test_what_is_no_judge_is_refused(judge: str, problem: str) -> None:
 
 
 def test_a_judge_votes_once() -> None:
-    with pytest.raises(UsageError, match="votes once"):
+    with pytest.raises(UsageError, match="votes only once"):
         run_request.check_panel(["openai:a", "openai:b", "openai:a"])
     run_request.check_panel(["openai:a", "openai:a?temperature=1"])
 

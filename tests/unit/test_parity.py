@@ -60,7 +60,7 @@ def test_a_candidate_without_answers_is_incomplete(words, capsys):
 def test_what_cannot_be_compared_is_refused(words, capsys):
     for more, said in (
         (["--target-option", "temperature=0.7"], "omit temperature"),
-        (["--epochs", "2"], "asks every case once"),
+        (["--epochs", "2"], "asks each case once"),
         (["--target-option", "engine=vllm"], "both targets are the same"),
     ):
         assert main(["parity", *words, *more]) == 2

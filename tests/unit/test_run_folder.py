@@ -121,7 +121,7 @@ def test_a_hostile_run_id_finds_nothing(tmp_path, run_id):
 @pytest.mark.parametrize("scoring", ["", "..", "../../other", "a/b", ".hidden", "a\n"])
 def test_a_hostile_scoring_reads_nothing(tmp_path, scoring):
     folder = stored_runs.finish(tmp_path, "run-1")
-    with pytest.raises(UsageError, match="not the name of a scoring"):
+    with pytest.raises(UsageError, match="not a scoring"):
         list(folder.read_verdicts(scoring))
 
 

@@ -194,11 +194,11 @@ def test_the_scoring_is_that_of_the_summary_else_the_newest(tmp_path, folder):
 
 
 def test_a_hostile_scoring_is_refused(folder):
-    with pytest.raises(UsageError, match="not the name of a scoring"):
+    with pytest.raises(UsageError, match="not a scoring"):
         ensure_samples_table(folder, "../../other")
     summary = msgspec.structs.replace(folder.read_summary(), scoring="../x")
     folder.write_summary(summary)
-    with pytest.raises(UsageError, match="not the name of a scoring"):
+    with pytest.raises(UsageError, match="not a scoring"):
         ensure_samples_table(folder)
 
 

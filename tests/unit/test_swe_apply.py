@@ -219,5 +219,5 @@ def test_missing_programs_are_our_fault(
 
 
 def test_a_folder_without_git(tmp_path: Path) -> None:
-    with pytest.raises(EnvironmentFailure, match="no work tree"):
+    with pytest.raises(EnvironmentFailure, match="not a git work tree"):
         apply_official(tmp_path, GOLD.patch)

@@ -144,7 +144,7 @@ class TestUsable:
     @pytest.mark.parametrize(
         ("change", "words"),
         [
-            ({"patch": ""}, "does not resolve it here"),
+            ({"patch": ""}, "does not solve it here"),
             ({"patch": "nonsense"}, "it does not apply"),
             ({"patch": patch_of({CORE: RIGHT.replace("- 3", "- 4")})}, "tests fail, first"),
             ({"fail_to_pass": ()}, "pass without a patch"),

@@ -80,7 +80,7 @@ class TestCheckout:
         ("change", "words"),
         [
             ({"repository": ""}, "swe_repositories"),
-            ({"repository": "/nowhere/x.bundle"}, "is gone"),
+            ({"repository": "/nowhere/x.bundle"}, "is missing"),
             ({"base_commit": "0" * 40}, "commit 000000000000"),
         ],
     )
@@ -93,7 +93,7 @@ class TestCheckout:
     def test_a_broken_bundle_is_our_fault(self, tmp_path: Path, task: Task) -> None:
         bad = tmp_path / "bad.bundle"
         bad.write_bytes(Path(task.repository).read_bytes()[:-40])
-        with pytest.raises(EnvironmentFailure, match="cannot be had"):
+        with pytest.raises(EnvironmentFailure, match="is not available"):
             checkout_task(replace(task, repository=str(bad)), tmp_path / "tree")
 
     def test_changes_and_back(self, tmp_path: Path, task: Task) -> None:

@@ -87,7 +87,7 @@ def test_the_rows_of_a_split_become_one_file(tmp_path, stand):
     assert {authorization for _, _, authorization in hub.asked} == {""}
     again = fetch_swe_bench(tmp_path / "data", progress=silent)
     assert again.already
-    with pytest.raises(UsageError, match="holds test of"):
+    with pytest.raises(UsageError, match="contains test of"):
         fetch_swe_bench(tmp_path / "data", "lite", silent)
 
 
@@ -115,7 +115,7 @@ def test_short_names_and_json_lines(tmp_path, stand):
 @pytest.mark.parametrize(
     ("files", "problem"),
     [
-        ({"data/train-00000-of-00001.parquet": b"x"}, "none of the files"),
+        ({"data/train-00000-of-00001.parquet": b"x"}, "none of these files"),
         ({"test.parquet": b"no parquet"}, r"test\.parquet: is not a readable Parquet file"),
         ({"test.jsonl": b'{"id": 1}'}, "instance_id: is missing"),
         ({"test.jsonl": b"<html>"}, "is not JSON"),

@@ -249,7 +249,7 @@ class TestResults:
             ({"report.json": "{"}, "environment_error", "no report"),
             ({"report.json": '{"x": 1}'}, "environment_error", "no report"),
             ({"report.json": "[" * 100_000}, "environment_error", "no report"),
-            ({"report.json": "RESOLVED"}, "environment_error", "without the log"),
+            ({"report.json": "RESOLVED"}, "environment_error", "without its log"),
             ({"report.json": "INFRA", "test_output.txt": "x"}, "environment_error", "memory"),
             ({"report.json": "FAILED", "test_output.txt": "x"}, "unresolved", "tests fail"),
         ],

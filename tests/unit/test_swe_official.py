@@ -89,7 +89,7 @@ def test_sampling_and_styles_are_upstreams(fetched):
     assert made.sampling == Sampling(temperature=0.3, top_p=0.8)
     assert made.options["official_texts"] == texts.hash
     for style in ("agent", "issue_only"):
-        with pytest.raises(UsageError, match="protocol=official has"):
+        with pytest.raises(UsageError, match="protocol=official uses"):
             SweBench(check_options(SweBench.card, {**options, "prompt_style": style}))
 
 

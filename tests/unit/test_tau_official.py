@@ -153,7 +153,7 @@ def test_the_steps_are_upstreams_and_no_other_limit_holds(fetched):
     episode, verdict, context = play(fetched, [unknown])
     assert (len(context.requests), episode.termination) == (4, "max_turns")
     assert verdict.outcome == "failed"
-    with pytest.raises(UsageError, match="protocol=official has upstream's limits"):
+    with pytest.raises(UsageError, match="protocol=official allows only upstream's limits"):
         benchmark(protocol="official", max_turns=15)
 
 

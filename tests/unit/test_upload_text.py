@@ -44,7 +44,7 @@ BROKEN = {
     "utf-16": ("\ufeff{}".encode("utf-16-le"), 0, "", "UTF-16"),
     "latin-1": (LINE.encode() + b'\n{"sql": "caf\xe9"}', 2, "", "is not UTF-8"),
     "nul": (LINE.encode() + b"\n\x00", 2, "", "NUL"),
-    "a list": (b'[{"case_id": "a"}]', 1, "", "one JSON object a line"),
+    "a list": (b'[{"case_id": "a"}]', 1, "", "one JSON object per line"),
     "half a line": (LINE.encode() + b'\n{"case_id": ', 2, "", "is not JSON"),
     "a number": (b"17", 1, "", "is not a JSON object"),
     "a field twice": (b'{"a": 1, "a": 2}', 1, "", "'a' twice"),
@@ -107,11 +107,11 @@ def test_csv_is_read(name):
 BROKEN_CSV = {
     "only a header": ("case_id,sql\n", 0, "", "contains no cases"),
     "unknown column": ("case_id,sqll\na,b", 1, "", "'sqll', which is none of: case_id"),
-    "column twice": ("sql,sql\na,b", 1, "", "two columns 'sql'"),
+    "column twice": ("sql,sql\na,b", 1, "", "two columns named 'sql'"),
     "too few cells": ("case_id,sql\na", 2, "", "has 1 cells, the header has 2"),
     "too many cells": ("case_id,sql\na,b,c", 2, "", "has 3 cells, the header has 2"),
-    "an open quote": ('case_id,sql\na,b\nc,"d\ne', 3, "", "not CSV"),
-    "text after a quote": ('case_id,sql\n"a"b,c', 2, "", "not CSV"),
+    "an open quote": ('case_id,sql\na,b\nc,"d\ne', 3, "", "not valid CSV"),
+    "text after a quote": ('case_id,sql\n"a"b,c', 2, "", "not valid CSV"),
     "bad json": ("case_id,expected\na,{oops", 2, "expected", "the cell is not JSON"),
 }
 

@@ -23,8 +23,8 @@ def table(rows: list[list[Any]], *, ordered: bool = False, columns: str = "ab") 
 ROWS = [[1, "x"], [2, "y"], [2, "y"]]
 RIGHT = {
     "the same": {"columns": ["a", "b"], "rows": ROWS},
-    "another order": {"columns": ["a", "b"], "rows": [[2, "y"], [1, "x"], [2, "y"]]},
-    "other names": {"columns": ["A", "other"], "rows": ROWS},
+    "a different order": {"columns": ["a", "b"], "rows": [[2, "y"], [1, "x"], [2, "y"]]},
+    "different names": {"columns": ["A", "other"], "rows": ROWS},
     "another result type": {"result_type": "table_state", "columns": ["a", "b"], "rows": ROWS},
     "numbers as texts": {"columns": ["a", "b"], "rows": [["1", "x"], ["2", "y"], ["2.0", "y"]]},
     "rows as objects": {
