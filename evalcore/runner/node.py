@@ -420,4 +420,4 @@ def decode(kind: type[R], content: bytes) -> R:
     return msgspec.msgpack.decode(content, type=kind)
 
 
-_encoder = msgspec.msgpack.Encoder(enc_hook=str)
+_encoder = msgspec.msgpack.Encoder(enc_hook=lambda item: getattr(item, "english", str(item)))

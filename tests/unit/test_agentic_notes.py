@@ -57,29 +57,29 @@ SENTENCES = [
     swe_verdict._REPOSITORY_NOTE,
     swe_verdict._APPLY_NOTE,
     swe_verdict._TESTS_NOTE,
-    "7 of the tests that must pass do not.",
+    "7 of the tests that have to pass do not.",
     *swe_verdict._ENDED.values(),
     *(
         Note("swe_unusable", problem=Note("swe_gold_fails", problem=_explain_gold_failure(item)))
         for item in UNUSABLE
     ),
-    "The task cannot be used here: the reference patch does not solve it here: it does not apply",
+    "The task cannot be used here: the reference patch does not resolve it here: it does not apply",
     "The task cannot be used here: its tests pass without a patch",
-    "The official harness has no result: the harness wrote no report; the harness ended with: x",
+    "The official harness has no result: the harness left no report; the harness ended with: x",
     *PROBLEMS.values(),
     *(SandboxSupport("", row.problem, row.fix).explanation for row in program._DIAGNOSES),
     "This kernel, or what stands in for it, lacks calls that the sandbox is built with. "
     "Install bubblewrap, or use Linux 5.12 or newer.",
     " ".join(program.diagnose_failure("an unheard-of complaint")),
-    "Programs run in a sandbox on Linux only. Use Linux, a virtual machine or a container.",
+    "Programs can be run in a sandbox on Linux only. Use Linux, a virtual machine or a container.",
     OPEN.explanation,
-    OPEN.explanation.english,
+    "In a sandbox by bubblewrap this was seen not to hold: network. Use another machine or container.",
     str(SandboxBroken("namespaces", "no reason")),
-    "sandbox: it did not start within 20 s",
+    "sandbox: not up after 20 s",
     "git is not installed; install it (Debian: apt install git)",
     "git fetch failed: fatal: no such remote",
     "the file a.csv of q-1 is gone from datasets/gaia",
-    "the web search brave fails: it answered with status 503; check BRAVE_API_KEY, its quota and "
+    "the web search brave fails: it answers with status 503; check BRAVE_API_KEY, its quota and "
     "the network",
 ]
 

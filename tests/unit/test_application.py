@@ -246,7 +246,7 @@ def test_the_key_of_a_fixed_host_goes_nowhere_else(tmp_path):
 
     opened()
     opened(base_url="http://127.0.0.1:7")
-    with pytest.raises(UsageError, match=r"go to https://service\.example only"):
+    with pytest.raises(UsageError, match=r"sent only to https://service\.example"):
         opened(base_url="https://other.example")
     with pytest.raises(UsageError, match="a password or key"):
         opened(base_url="https://u:p@service.example")
@@ -264,7 +264,7 @@ def test_a_key_goes_to_the_host_that_the_environment_names_and_to_this_machine(m
         asyncio.run(made.open(lambda line: None))
 
     open_at("http://127.0.0.1:7")
-    with pytest.raises(UsageError, match=r"go to https://ours\.example only") as caught:
+    with pytest.raises(UsageError, match=r"sent only to https://ours\.example") as caught:
         open_at("https://theirs.example")
     assert KEY not in str(caught.value)
 

@@ -146,7 +146,7 @@ def test_a_run_whose_samples_are_lost_keeps_its_result(run: Callable, lost: str)
     path.write_bytes(b"" if lost == "all" else b"".join(lines[1:]))
     if lost == "file":
         path.unlink()
-    with pytest.raises(RunFolderError, match=r"samples\.jsonl holds . samples .* declared 6"):
+    with pytest.raises(RunFolderError, match=r"samples\.jsonl contains . samples .* declared 6"):
         go(Fake(lambda n: Completion(text=NO)))
     assert folder.read_summary() == before
     assert "declared 6" in folder.read_progress().message

@@ -10,7 +10,7 @@ import pytest
 
 from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.gaia import dataset as rows_module
-from evalcore.benchmarks.gaia.dataset import find_attachments, load_gaia_samples, needs_web
+from evalcore.benchmarks.gaia.dataset import find_attachments, load_gaia_samples
 from evalcore.errors import DatasetError, EnvironmentFailure
 from evalcore.records import from_json, to_json
 
@@ -105,7 +105,7 @@ def test_the_earlier_layout_and_annotations_as_text(tmp_path):
     write(tmp_path / "2023" / "validation" / "metadata.jsonl", [result])
     (sample,) = samples(tmp_path)
     assert sample.meta["steps"] == 5
-    assert needs_web(sample)
+    assert sample.meta["needs_web"]
 
 
 def test_the_test_split_is_hidden_and_never_taken_for_another(tmp_path):
@@ -148,7 +148,7 @@ def test_our_own_rows(tmp_path):
     assert first.meta["counterexamples"] == ["16", "18"]
     assert first.meta["topic"] == "sums"
     assert "gated" not in first.meta
-    assert not needs_web(first)
+    assert "needs_web" not in first.meta
     assert first.input["file_name"] == "x.csv"
     assert find_attachments(first) == ((tmp_path / "files" / "x.csv").resolve(),)
     assert (second.metric, second.reference["answer"]) == ("level_3", "0.5")
@@ -293,4 +293,5 @@ def test_parquet_beyond_the_limit_is_refused(tmp_path, monkeypatch):
     ],
 )
 def test_whether_a_question_needs_the_web(tmp_path, tools, needed):
-    assert needs_web(load_single(tmp_path, **{"Annotator Metadata": {"Tools": tools}})) == needed
+    sample = load_single(tmp_path, **{"Annotator Metadata": {"Tools": tools}})
+    assert sample.meta.get("needs_web", False) == needed

@@ -132,7 +132,7 @@ def test_gated_questions_are_counted(tmp_path):
 
 def test_a_run_without_gaia_and_a_place_that_is_none_are_refused(tmp_path):
     other = make_run(tmp_path, ("a", None), benchmark="bfcl")
-    with pytest.raises(UsageError, match="run run has no gaia in it"):
+    with pytest.raises(UsageError, match="run run contains no gaia"):
         export_gaia_run(other, tmp_path / "out.jsonl")
     assert not (tmp_path / "out.jsonl").exists()
     with pytest.raises(UsageError, match="--out"):

@@ -104,14 +104,14 @@ def test_a_list_of_ids_is_one_judge_and_a_list_of_lists_is_a_run():
 
 
 REFUSED = [
-    ("yes", False, "votes: 'yes' is no vote"),
+    ("yes", False, "votes: 'yes' is not a vote"),
     ({"vote": "yes"}, False, "votes"),
-    ([True, 3.5], False, r"votes\[1\]: '3.5' is no vote"),
+    ([True, 3.5], False, r"votes\[1\]: '3.5' is not a vote"),
     ([1], False, r"votes\[0\]"),
     ([{"judge": "a"}], False, r"votes\[0\].*vote, answer, rules, reply or text"),
     ([{"vote": ["yes"]}], False, r"votes\[0\]\.vote"),
     ([{"text": 5}], False, r"votes\[0\]\.text"),
-    ([[True], False], False, r"votes\[1\]: is a vote next to runs"),
+    ([[True], False], False, r"votes\[1\]: a vote among runs"),
     ([[True, [True]]], False, r"votes\[0\]\[1\]"),
     ([[[["1"]]]], True, r"votes\[0\]\[0\]"),
     ([{"rules": {"1": True}}], True, r"votes\[0\]\.rules.*a list of rule ids"),

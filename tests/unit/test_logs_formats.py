@@ -245,7 +245,7 @@ STATS = "per_instance_stats.json"
     ("file", "keys", "value", "problem"),
     [
         ("run_spec.json", ["name"], "model=", ""),
-        (STATS, [0, "train_trial_index"], 10**12, "an epoch that is not 0 to 1000"),
+        (STATS, [0, "train_trial_index"], 10**12, "the epoch must be 0 to 1000"),
         (STATS, [0, "stats", 0, "name", "name"], ["exact_match"], ""),
         (STATS, [0, "stats", 1, "mean"], 1e300, ""),
         ("stats.json", [0, "mean"], 10**400, "has no score from 0 to 1"),

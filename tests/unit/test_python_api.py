@@ -228,7 +228,7 @@ def test_a_function_that_cannot_be_a_target_says_why(function, problem):
         ([{"question": "?"}], "case 0 needs a field 'input'"),
         ([{"input": "?", "difficulty": 4}], "field difficulty: 4"),
         ([{"id": "a", "input": "?"}, {"id": "a", "input": "!"}], "two cases have the id 'a'"),
-        ([{"input": "?", "own": object()}], "no JSON"),
+        ([{"input": "?", "own": object()}], "not JSON"),
     ],
 )
 def test_a_case_that_cannot_be_used_says_why(cases, problem):

@@ -248,9 +248,7 @@ def _read_rows(text: str, fields: Sequence[str]) -> dict[str, Any] | None:
     for body in (text.strip(), *extract_code_blocks(text)):
         lines = [line for line in body.split("\n") if line.strip()]
         listed = _parse_json(body) or [_parse_json(line) for line in lines]
-        listed = listed if any(listed) else _python_literal(body)
-        if isinstance(listed, list) and listed and all(isinstance(row, list) for row in listed):
-            return {"columns": [], "rows": listed}
+        listed = listed if isinstance(listed, list) and any(listed) else _python_literal(body)
         if isinstance(listed, list) and listed and all(isinstance(row, dict) for row in listed):
             return {"columns": list(listed[0]), "rows": [list(row.values()) for row in listed]}
     return None
