@@ -73,7 +73,8 @@ SENTENCES = [
     " ".join(program.diagnose_failure("an unheard-of complaint")),
     "Programs can be run in a sandbox on Linux only. Use Linux, a virtual machine or a container.",
     OPEN.explanation,
-    "In a sandbox by bubblewrap this was seen not to hold: network. Use another machine or container.",
+    "In a sandbox by bubblewrap this was seen not to hold: network. "
+    "Use another machine or container.",
     str(SandboxBroken("namespaces", "no reason")),
     "sandbox: not up after 20 s",
     "git is not installed; install it (Debian: apt install git)",
