@@ -96,7 +96,7 @@ def test_what_was_manipulated_is_refused_with_the_reason(
     forged = changed(whole, tmp_path / "a.zip", edit_lines("verdicts.jsonl", fails))
     assert refused(forged.read_bytes(), store).startswith("the verdict on sql_understanding")
     touched = changed(whole, tmp_path / "b.zip", edit("spec.json", foreign), vouch=False)
-    assert "spec.json is not what the manifest vouches for" in refused(touched.read_bytes(), store)
+    assert "spec.json is not the file in the manifest" in refused(touched.read_bytes(), store)
     unknown = changed(whole, tmp_path / "c.zip", edit("spec.json", foreign))
     assert "unknown benchmark" in refused(unknown.read_bytes(), store)
     other = pack(tmp_path / "d.zip", {"readme.txt": b"hello"})
