@@ -180,7 +180,7 @@ async def test_a_killed_run_leaves_no_server(programs, model):
 
 async def test_another_version_than_the_run_began_with_is_refused(programs, model):
     local = target(model, engine_version="1.2.4")
-    with pytest.raises(UsageError, match=r"vLLM 1\.2\.3 answers.*says 1\.2\.4"):
+    with pytest.raises(UsageError, match=r"vLLM 1\.2\.3 is running.*says 1\.2\.4"):
         await local.open(print)
     await wait_until_gone(programs)
 
