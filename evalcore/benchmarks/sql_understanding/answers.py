@@ -156,9 +156,11 @@ _SAME_WORD = {
     "是": "yes",
     "否": "no",
     "1": "yes",
+    "data manipulation language": "dml",
+    "data definition language": "ddl",
+    "data control language": "dcl",
+    "transaction control language": "tcl",
 }
-_SAME_WORD |= {"data manipulation language": "dml", "data definition language": "ddl"}
-_SAME_WORD |= {"data control language": "dcl", "transaction control language": "tcl"}
 #: A yes or no, or a class, with a remark after it.
 _REMARKED = re.compile(
     r"(?s)\A(yes|no|true|false|d[mdc]l|tcl)\s*(?:[(（].*[)）]|(?:[,;:.]\s|[，；：。]|[—–-]\s).*)\Z"
