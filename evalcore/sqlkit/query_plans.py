@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from evalcore.sqlkit.engines import Engine, Work
+from evalcore.sqlkit.engines import Limits, Work
+from evalcore.sqlkit.engines.registry import EnginePool
 from evalcore.sqlkit.equivalence import EquivalenceQuestion
 from evalcore.sqlkit.generate import Database, generate_scaled_database, render_inserts
 from evalcore.sqlkit.result_tables import ResultTable
@@ -156,18 +157,22 @@ def build_large_setup(question: EquivalenceQuestion) -> tuple[str, ...]:
     return (*question.build_tables(), *render_inserts(schema, rows, question.engine))
 
 
-class WorkMeter:
-    """Counts work on engines that `open_engine` gives; the reference's count is remembered."""
+#: Long beside what bundled statements take there, so that a busy machine ends none of them.
+_PATIENT = Limits(seconds=30.0)
 
-    def __init__(self, open_engine: Callable[[str], Engine]) -> None:
-        self._open = open_engine
+
+class WorkMeter:
+    """Counts work on engines of its own, which are patient; the reference's count is remembered."""
+
+    def __init__(self) -> None:
+        self._engines = EnginePool(_PATIENT)
         self._cache: dict[tuple[EquivalenceQuestion, str, tuple[str, ...]], Work] = {}
 
     def measure_work(
         self, question: EquivalenceQuestion, sql: str, indexes: tuple[str, ...] = ()
     ) -> Work:
         """Measure the work of `sql` after running the statements `indexes`."""
-        engine = self._open(question.engine)
+        engine = self._engines.get(question.engine)
         return engine.measure((*build_large_setup(question), *indexes), sql)
 
     def measure_reference(self, question: EquivalenceQuestion) -> Work:
@@ -188,9 +193,12 @@ class WorkMeter:
             self._cache[key] = work
         return work
 
+    def close(self) -> None:
+        self._engines.close()
+
     def has_same_plan(self, question: EquivalenceQuestion, sql: str) -> bool:
         """Whether the engine would run `sql` as it runs the reference, but for names and costs."""
-        engine = self._open(question.engine)
+        engine = self._engines.get(question.engine)
         plans = [
             engine.explain(question.build_tables(), text) for text in (question.reference, sql)
         ]

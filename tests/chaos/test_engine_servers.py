@@ -9,23 +9,28 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from evalcore.errors import EnvironmentFailure
 from evalcore.sqlkit.engines import Limits
+from evalcore.sqlkit.engines.cards import SOCKET
 from evalcore.sqlkit.engines.local_server import (
     PROGRAMS,
     acquire_server_lease,
     prepare_server_folder,
 )
+from evalcore.sqlkit.engines.mysql import connect_mysql, fetch_rows
 from evalcore.sqlkit.engines.registry import open_engine
 from tests.support.engines import SERVERS, server_engine
 
+USERS = PROGRAMS["mysql"].users
 SOON = 60.0
 CLIENT = """
 import sys, pathlib
+from evalcore.sqlkit.engines.mysql import connect_mysql, fetch_rows
 from evalcore.sqlkit.engines.registry import open_engine
 engine = open_engine(sys.argv[1], folder=pathlib.Path(sys.argv[2]))
 print(engine.execute(["CREATE TABLE t (a INT)"], "SELECT count(*) FROM t").status, flush=True)
@@ -208,3 +213,17 @@ def test_a_place_of_another_user_is_refused(tmp_path: Path) -> None:
     os.chown(server_folder, 12345, 12345)
     with pytest.raises(EnvironmentFailure, match="belongs to another user"):
         prepare_server_folder(folder, ("nobody",))
+
+
+def test_a_full_server_takes_what_its_client_gives_up(tmp_path: Path) -> None:
+    """Statements on many setups run though the server has no connection left for all of them."""
+    with open_engine("mysql", folder=tmp_path / "server") as engine:
+        assert engine.execute((), "SELECT 1").status == "ok"
+        where = {"unix_socket": str(prepare_server_folder(tmp_path / "server", USERS) / SOCKET)}
+        with closing(connect_mysql({**where, "user": "root"})) as other:
+            fetch_rows(other, "SET GLOBAL max_connections = 10")
+            done = [
+                engine.execute((f"CREATE TABLE t{number} (a INT)",), f"SELECT * FROM t{number}")
+                for number in range(25)
+            ]
+    assert [execution.status for execution in done] == ["ok"] * 25

@@ -361,6 +361,34 @@ def count_work(amount: int, visited: int = 0) -> Work:
     return Work(execution=Execution(status="ok"), unit="pages", amount=amount, visited=visited)
 
 
+def ended_by_the_clock(seconds: float, **fields: Any) -> Work:
+    return Work(execution=Execution(status="timeout", elapsed=seconds, **fields))
+
+
+def took(seconds: float) -> Work:
+    return Work(execution=Execution(status="ok", elapsed=seconds), unit="pages", amount=100)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "saves", "worse"),
+    [
+        (ended_by_the_clock(30.0), took(1.0), True, False),
+        (took(1.0), ended_by_the_clock(30.0), False, True),
+        # a machine so busy that the other nearly ran into its limit, too, decides nothing
+        (ended_by_the_clock(30.0), took(20.0), None, False),
+        (took(20.0), ended_by_the_clock(30.0), None, False),
+        # nor does a server that went away, or one that could not be filled
+        (took(1.0), Work(execution=Execution(status="crashed")), None, False),
+        (took(1.0), ended_by_the_clock(30.0, stage="setup"), None, False),
+    ],
+)
+def test_only_a_statement_that_fails_of_its_own_is_worse(
+    before: Work, after: Work, saves: bool | None, worse: bool
+) -> None:
+    assessment = Assessment(False, Equivalence("equivalent"), before=before, after=after)
+    assert (assessment.saves_work, assessment.is_worse) == (saves, worse)
+
+
 @pytest.mark.parametrize(
     ("before", "after", "best", "share"),
     [
@@ -371,9 +399,9 @@ def count_work(amount: int, visited: int = 0) -> Work:
         (count_work(1000), count_work(1500), count_work(100), 0.0),
         (count_work(1000), count_work(500), count_work(1000), 1.0),
         # the original runs into its limit of time: what the answer takes is held against the best
-        (Work(execution=Execution(status="timeout")), count_work(100), count_work(100), 1.0),
-        (Work(execution=Execution(status="timeout")), count_work(440), count_work(100), 0.25),
-        (Work(execution=Execution(status="timeout")), count_work(90_000), count_work(100), 0.0),
+        (ended_by_the_clock(30.0), count_work(100), count_work(100), 1.0),
+        (ended_by_the_clock(30.0), count_work(440), count_work(100), 0.25),
+        (ended_by_the_clock(30.0), count_work(90_000), count_work(100), 0.0),
         # fewer pages, and as many rows in a materialized CTE
         (count_work(92_000, 16_000_000), count_work(23, 16_000_000), count_work(23, 9_000), 0.0),
         (count_work(92_000, 16_000_000), count_work(23, 8_000_000), count_work(23, 9_000), 0.5),

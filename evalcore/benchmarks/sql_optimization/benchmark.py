@@ -209,8 +209,12 @@ class SqlOptimization(ExecutedBenchmark):
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         super().__init__(options)
-        self.meter = WorkMeter(self.engines.get)
+        self.meter = WorkMeter()
         self._assessments: OrderedDict[tuple[EquivalenceQuestion, str], Assessment] = OrderedDict()
+
+    def close(self) -> None:
+        super().close()
+        self.meter.close()
 
     def load_dataset(self, source: DatasetSource) -> list[Sample]:
         return load_optimization_samples(source)

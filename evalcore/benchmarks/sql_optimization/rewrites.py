@@ -40,6 +40,8 @@ _SLACK, _SLACK_UNITS = 1.05, 8
 _BETTER = 0.9
 #: As little as the authored rewrite, with some slack for another plan.
 _AS_LITTLE = 1.1
+#: What the clock ended ran so many times as long as what finished: a busy machine slows both.
+_MUCH_LONGER = 4
 #: Another plan may visit some times the rows for fewer pages, but not so many.
 _MORE_VISITED = 4
 
@@ -64,7 +66,7 @@ class Assessment(Record, frozen=True):
         if self.before is None or self.after is None or not self.before.unit:
             return False
         if not self.after.unit:
-            return True
+            return _is_certain_failure(self.after, self.before)
         return self.after.amount > self.before.amount * _SLACK + _SLACK_UNITS
 
     @property
@@ -127,9 +129,25 @@ def has_less_work(before: Work | None, after: Work | None) -> bool | None:
     """
     if before is None or after is None or not (before.unit or after.unit):
         return None
+    if not before.unit and not _is_certain_failure(before, after):
+        return None
+    if not after.unit and not _is_certain_failure(after, before):
+        return None
     if before.unit and after.visited > _MORE_VISITED * max(before.visited, ROWS):
         return False
     return bool(after.unit) and (not before.unit or after.amount < before.amount * _BETTER)
+
+
+def _is_certain_failure(failed: Work, finished: Work) -> bool:
+    """Whether a statement fails of its own beside one that finished, and not of a busy machine: the
+    clock that ended it gave it several times as long as the other took."""
+    execution = failed.execution
+    if execution.status == "crashed" or execution.stage != "statement":
+        return False
+    return (
+        execution.status != "timeout"
+        or execution.elapsed > _MUCH_LONGER * finished.execution.elapsed
+    )
 
 
 def _compute_best_ratio(before: Work, after: Work, best: Work) -> float:

@@ -64,11 +64,12 @@ class Redecider:
     def __init__(self) -> None:
         self._engines = EnginePool()
         self._decider = Decider(self._engines.get)
-        self._meter = WorkMeter(self._engines.get)
+        self._meter = WorkMeter()
         self._routines: dict[str, frozenset[str]] = {}
 
     def close(self) -> None:
         self._engines.close()
+        self._meter.close()
 
     def decide(self, question: BlindQuestion) -> Redecision:
         """The decision on one answer; undecided where the engine is missing."""

@@ -113,6 +113,8 @@ def drain_query(session: Session, sql: str) -> None:
 _CONNECT_SECONDS = 10
 _DENIED = 1045
 _SYNTAX = (1064, 1149)
+#: The server has no connection left; one that gives up its own gets another.
+_FULL = ((1040,), (1203,))
 _STATUS: dict[int, Status] = {
     **dict.fromkeys(_SYNTAX, "syntax_error"),
     **dict.fromkeys((1044, 1045, 1142, 1143, 1227, 1290, 1370, 1410, 1419, 1698), "forbidden"),
@@ -293,7 +295,7 @@ class MysqlSlot(DatabaseSlot):
         return f"SELECT * FROM {quoted}"  # noqa: S608 - quoted as it must be
 
     def classify_error(self, error: Exception, sql: str) -> Status:
-        if self._server.is_lost:  # its session, which fills the slot
+        if self._server.is_lost or error.args[:1] in _FULL:  # the session that fills the slot
             raise ConnectionLost
         code, message = (*error.args, "", "")[:2]
         if _OUT_OF_MEMORY in str(message):
@@ -409,7 +411,7 @@ class MysqlServer(DatabaseServer):
         return not self._admin.open
 
     def explain_claim_failure(self, error: Exception) -> Exception:
-        if self.is_lost:
+        if self.is_lost or error.args[:1] in _FULL:
             return ConnectionLost()
         return EnvironmentFailure(
             f"the user of EVALBOARD_MYSQL_DSN must be allowed to create databases and users "

@@ -321,7 +321,8 @@ def probe_engines() -> dict[str, str]:
 class EnginePool(AbstractContextManager["EnginePool"]):
     """Engines opened at their first use and closed together; usable from several threads."""
 
-    def __init__(self) -> None:
+    def __init__(self, limits: Limits = Limits()) -> None:  # noqa: B008 - a frozen record
+        self._limits = limits
         self._engines: dict[str, Engine] = {}
         self._lock = threading.Lock()
 
@@ -329,7 +330,7 @@ class EnginePool(AbstractContextManager["EnginePool"]):
         """Raises what `open_engine` raises where the engine is unknown or missing."""
         with self._lock:
             if name not in self._engines:
-                self._engines[name] = open_engine(name)
+                self._engines[name] = open_engine(name, self._limits)
             return self._engines[name]
 
     def collect_versions(self) -> dict[str, str]:
