@@ -20,7 +20,6 @@ import msgspec
 
 from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.dialect_conversion import benchmark as conversion
-from evalcore.benchmarks.dialect_conversion import benchmark as conversions
 from evalcore.benchmarks.sql_optimization import benchmark as optimizations
 from evalcore.benchmarks.sql_optimization import rewrites
 from evalcore.records import Record, Sample
@@ -96,7 +95,7 @@ def command(
 
 
 def _conversions() -> Iterator[Asked]:
-    for sample in _samples("dialect_conversion", conversions.load_conversion_samples):
+    for sample in _samples("dialect_conversion", conversion.load_conversion_samples):
         question = conversion.build_conversion_question(sample)
         yield Asked(sample.id, question, question.reference, tuple(sample.meta["variants"]))
 
