@@ -63,7 +63,7 @@ class TrainingPlan(Record, frozen=True):
 
 
 _BASE = TrainingPlan(steps=500)
-#: Slow enough that every seed and processor learns all of it; at 0.01 in 200 steps some kept an eighth.
+#: Slow enough for every seed and processor: at 0.01 in 200 steps some kept an eighth of the errors.
 _ADAPTER = TrainingPlan(steps=400, muon=0.0, adamw=0.005)
 _LORA = LoraConfig(r=16, lora_alpha=32, target_modules="all-linear", task_type="CAUSAL_LM")
 #: Lines of each case file: for training, and held out.
