@@ -69,6 +69,8 @@ def build_option(
 BOARD, OFFICIAL = "board", "official"
 #: The option that names the texts of `OFFICIAL` by their hash; a plan sets it.
 TEXTS_OPTION = "official_texts"
+#: The value of a derived option that says that something of ours replaces what upstream has.
+STAND_IN = "stand-in"
 #: The option that names what of the data is not upstream's; a plan sets it.
 OTHER_DATA_OPTION = "other_data"
 

@@ -27,6 +27,7 @@ from evalcore.cards import COSMETIC_CONTROLS as COSMETIC_CONTROLS
 from evalcore.cards import FLOOR_CONTROLS as FLOOR_CONTROLS
 from evalcore.cards import OFFICIAL as OFFICIAL
 from evalcore.cards import OTHER_DATA_OPTION as OTHER_DATA_OPTION
+from evalcore.cards import STAND_IN as STAND_IN
 from evalcore.cards import TEXTS_OPTION as TEXTS_OPTION
 from evalcore.cards import ApplicationCard as ApplicationCard
 from evalcore.cards import BenchmarkCard as BenchmarkCard

@@ -51,6 +51,7 @@ _OWN_PROTOCOL = (
     (catalog.TEXTS_OPTION, ""),
     (catalog.OTHER_DATA_OPTION, ""),
     ("format_sensitivity", False),
+    ("similarity", ""),
 )
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from evalcore.catalog import OTHER_DATA_OPTION, BenchmarkCard
+from evalcore.catalog import OTHER_DATA_OPTION, STAND_IN, BenchmarkCard
 from evalcore.i18n import DEFAULT, t
 from evalcore.records import Record, RunSpec
 from evalcore.results import RunSummary
@@ -20,8 +20,7 @@ from evalcore.views.boards import Board, Column, Row, build_column
 #: What keeps a score apart, in the order in which it is listed; each has a text `board.apart.CODE`.
 REASONS = (
     *("published", "no_board", "protocol", "data", "database", "lacking", "subset", "options"),
-    "user",
-    "incomplete",
+    *("stand_in", "user", "incomplete"),
 )
 _OPTION = re.compile(r", (?=\w+=)")
 _REASON_BY_OPTION = {"protocol": "protocol", OTHER_DATA_OPTION: "database"}
@@ -85,7 +84,8 @@ def _find_option_reasons(column: Column, card: BenchmarkCard) -> set[str]:
     wrong |= chosen.keys() - card.official_options.keys()
     if "own prompt" in parts and not card.system_prompt:
         wrong.add("prompt")
-    return {_REASON_BY_OPTION.get(name, "options") for name in wrong}
+    reasons = {_REASON_BY_OPTION.get(name, "options") for name in wrong}
+    return reasons | ({"stand_in"} if STAND_IN in chosen.values() else set())
 
 
 def assess_board(board: Board) -> dict[str, Comparability]:

@@ -12,7 +12,7 @@ import pytest
 
 from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.bfcl.agentic import SCENARIOS
-from evalcore.benchmarks.bfcl.categories import MULTI_TURN, SINGLE_TURN
+from evalcore.benchmarks.bfcl.categories import MEMORY, MULTI_TURN, SINGLE_TURN
 from evalcore.benchmarks.bfcl.multi_turn.simulators import VARIABLE
 from evalcore.benchmarks.bfcl.official_prompts import build_agentic_text
 from evalcore.benchmarks.official_texts import (
@@ -165,6 +165,7 @@ def compare_memories(environment, folder, category, mode, scenarios):
     source = DatasetSource(str(folder))
     samples = benchmark.load_dataset(source)
     benchmark.select_official_texts(source, load_settings())
+    benchmark.select_runnable(samples)
     truths = list_memory_truths(samples)
     question = {"category": category, "mode": mode, "scenarios": scenarios, "truths": truths}
     theirs = ask_upstream("upstream_bfcl_memory", environment, question)
@@ -186,9 +187,7 @@ def compare_memories(environment, folder, category, mode, scenarios):
     assert differing == []
 
 
-MEMORY_MODES = pytest.mark.parametrize(
-    ("category", "mode"), list(product(("memory_kv", "memory_rec_sum"), MODES))
-)
+MEMORY_MODES = pytest.mark.parametrize(("category", "mode"), list(product(MEMORY, MODES)))
 
 
 @MEMORY_MODES

@@ -37,8 +37,12 @@ def answer_request(body: Mapping[str, Any], truths: Mapping[str, str]) -> dict[s
         return None
     if not never_done and draw.random() < (0.6 if replied else 0.2):
         return {"content": _write_words(draw, truths.get(users[-1], ""))}
-    one_text = "memory_append" in json.dumps(body)
-    calls = [_draw_call(draw, users[-1], one_text) for _ in range(draw.choice((1, 1, 2, 3)))]
+    offered = json.dumps(body)
+    draw_call = _draw_call
+    if "archival_memory_retrieve_all" in offered:
+        draw_call = _draw_text_call
+    single_text = "memory_append" in offered
+    calls = [draw_call(draw, users[-1], single_text) for _ in range(draw.choice((1, 1, 2, 3)))]
     if "tools" not in body:
         return {"content": _write_calls(draw, calls, never_done)}
     made = [
@@ -75,9 +79,9 @@ def _write_calls(draw: random.Random, calls: list[tuple[str, dict[str, Any]]], c
     return text if clean else draw.choice(forms)
 
 
-def _draw_call(draw: random.Random, said: str, one_text: bool) -> tuple[str, dict[str, Any]]:
+def _draw_call(draw: random.Random, said: str, single_text: bool) -> tuple[str, dict[str, Any]]:
     text = draw.choice((said, said[:280], said[:40], *_ODD_TEXTS))
-    if one_text:
+    if single_text:
         calls: list[tuple[str, dict[str, Any]]] = [
             *[("memory_append", {"text": text})] * 5,
             ("memory_update", {"text": text}),
@@ -101,5 +105,22 @@ def _draw_call(draw: random.Random, said: str, one_text: bool) -> tuple[str, dic
         (f"{part}_memory_add", {"key": key}),
         (f"{part}_memory_clear", {}),
         ("no_such_tool", {"key": {"a": True}}),
+    ]
+    return draw.choice(calls)
+
+
+def _draw_text_call(draw: random.Random, said: str, _: bool) -> tuple[str, dict[str, Any]]:
+    """A call of the memory that finds texts by likeness."""
+    text = draw.choice((said, said[:280], said[:40], *_ODD_TEXTS))
+    part, number = draw.choice(("core", "archival")), draw.choice((0, 1, 2, 9, "1", True))
+    calls: list[tuple[str, dict[str, Any]]] = [
+        *[(f"{part}_memory_add", {"text": text})] * 6,
+        (f"{part}_memory_update", {"vec_id": number, "new_text": text}),
+        (f"{part}_memory_remove", {"vec_id": number}),
+        *[(f"{part}_memory_retrieve", {"query": said, "top_k": draw.choice((1, 3, 50, 0))})] * 2,
+        (f"{part}_memory_retrieve", {"query": said}),
+        (f"{part}_memory_retrieve_all", {}),
+        (f"{part}_memory_clear", {}),
+        ("core_memory_key_search", {"query": "a"}),
     ]
     return draw.choice(calls)

@@ -16,6 +16,7 @@ import types
 from pathlib import Path
 from typing import Any
 
+from evalcore.benchmarks.bfcl.simulated.memory import compare_pieces
 from tests.support.bfcl_memory_script import answer_request
 from tests.support.tau_script import hash_request
 from tests.support.upstream_bfcl import replace_clients
@@ -27,9 +28,57 @@ def to_object(value: Any) -> Any:
     return [to_object(item) for item in value] if isinstance(value, list) else value
 
 
+def replace_network() -> None:
+    """Our stand-in for the network and its index: a vector is the number of its text."""
+    import numpy as np
+
+    embedded: list[str] = []
+
+    class Network:
+        def __init__(self, name: str, device: str) -> None:
+            pass
+
+        def get_sentence_embedding_dimension(self) -> int:
+            return 1
+
+        def encode(self, texts: list[str], normalize_embeddings: bool) -> Any:
+            embedded.extend(texts)
+            return np.arange(len(embedded) - len(texts), len(embedded)).reshape(-1, 1)
+
+    class Index:
+        def __init__(self, inner: Any) -> None:
+            self.reset()
+
+        def reset(self) -> None:
+            self.rows: list[tuple[int, str]] = []
+
+        def add_with_ids(self, vectors: Any, ids: Any) -> None:
+            texts = [embedded[int(vector[0])] for vector in vectors]
+            self.rows += zip(ids.tolist(), texts, strict=True)
+
+        def remove_ids(self, ids: Any) -> None:
+            self.rows = [row for row in self.rows if row[0] not in ids.tolist()]
+
+        def search(self, vectors: Any, count: int) -> Any:
+            if count < 1:
+                raise AssertionError
+            likeness = compare_pieces(embedded[int(vectors[0][0])], [text for _, text in self.rows])
+            pairs = zip(likeness, (number for number, _ in self.rows), strict=True)
+            best = sorted(pairs, reverse=True)[:count]
+            return [[score for score, _ in best]], [[number for _, number in best]]
+
+    library = types.ModuleType("sentence_transformers")
+    library.SentenceTransformer = Network
+    index = types.ModuleType("faiss")
+    index.IndexFlatIP = lambda dimension: None
+    index.IndexIDMap = Index
+    sys.modules |= {"sentence_transformers": library, "faiss": index}
+
+
 def main() -> None:
     asked = json.load(sys.stdin)
     replace_clients()
+    replace_network()
     sys.modules.setdefault("soundfile", types.ModuleType("soundfile"))
     from bfcl_eval import utils
     from bfcl_eval.eval_checker import eval_runner

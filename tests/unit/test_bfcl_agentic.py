@@ -366,4 +366,7 @@ def test_likeness_finds_the_text_that_shares_words() -> None:
         memory.archival_memory_add(text)
     best = memory.archival_memory_retrieve("When is the cart free?", 1)["result"][0]
     assert best["id"] == 0
+    with pytest.raises(AssertionError):
+        memory.archival_memory_retrieve("cart", 0)
+    assert memory.core_memory_retrieve("cart", 0) == {"result": []}
     assert sum(value * value for value in embed_text("any words").values()) == pytest.approx(1)

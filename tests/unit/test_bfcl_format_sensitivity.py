@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 
 import pytest
@@ -15,7 +16,10 @@ from evalcore.benchmarks.bfcl.format_sensitivity import (
     list_functions,
     select_form_mode,
 )
+from evalcore.benchmarks.bfcl.multi_turn import simulators
+from evalcore.benchmarks.bfcl.multi_turn.simulators import ENCODER_VARIABLE
 from evalcore.benchmarks.bfcl.official_prompts import BfclTexts, build_agentic_text
+from evalcore.benchmarks.bfcl.simulated.memory import ENCODER_FILES
 from evalcore.benchmarks.official_texts import read_official_texts
 from evalcore.benchmarks.registry import instantiate_benchmark
 from evalcore.cli.main import main
@@ -249,15 +253,41 @@ def test_agentic_entries_have_upstreams_words(data):
     assert build_agentic_text("web_search_base", "", texts, None, True) == "Answer so."
     empty = build_agentic_text("memory_kv", "student", texts, None, False)
     assert empty == "You remember. Nothing in kv yet."
-    held = build_agentic_text("memory_kv", "student", texts, {"a": 1}, True)
-    assert held == 'You remember. {\n    "a": 1\n}\n\nAnswer so.'
+    shown = build_agentic_text("memory_kv", "student", texts, {"a": 1}, True)
+    assert shown == 'You remember. {\n    "a": 1\n}\n\nAnswer so.'
     assert build_agentic_text("memory_rec_sum", "student", texts, "x", False) == "You remember."
+    rows = [{"id": 3, "text": "a"}]
+    shown = build_agentic_text("memory_vector", "student", texts, rows, False)
+    assert shown == 'You remember. {\n    "3": "a"\n}'
+    assert build_agentic_text("memory_vector", "student", texts, None, False) == "You remember. {}"
     with pytest.raises(UsageError, match="no words for memory_kv, scenario 'pirate'"):
         build_agentic_text("memory_kv", "pirate", texts, None, False)
 
 
-def test_the_official_protocol_refuses_only_what_it_cannot_ask(data):
-    benchmark = instantiate_benchmark("bfcl", {"protocol": "official"})
+def test_official_memories_of_texts_say_what_finds_them(monkeypatch, tmp_path):
     sample = Sample("memory_vector", "memory_vector_0", {"question": [], "functions": "[]"})
-    with pytest.raises(UsageError, match="memory_vector"):
-        benchmark.select_runnable([sample])
+
+    def choose(protocol="official", similarity="", samples=(sample,)):
+        benchmark = instantiate_benchmark("bfcl", {"protocol": protocol, "similarity": similarity})
+        monkeypatch.setattr(benchmark, "_find_problem", lambda sample: "")
+        benchmark.select_runnable(samples)
+        return benchmark.options["similarity"]
+
+    monkeypatch.delenv(ENCODER_VARIABLE, raising=False)
+    assert choose() == choose(similarity="stand-in") == "stand-in"
+    assert choose("board") == choose(samples=()) == ""
+    with pytest.raises(UsageError, match=ENCODER_VARIABLE):
+        choose(similarity="official")  # began with weights that are gone
+    monkeypatch.setenv(ENCODER_VARIABLE, str(tmp_path))
+    with pytest.raises(UsageError, match=r"model\.safetensors is not the file"):
+        choose()
+    assert choose(similarity="stand-in") == "stand-in"
+    for name, text in (("model.safetensors", b"weights"), ("tokenizer.json", b"{}")):
+        (tmp_path / name).write_bytes(text)
+        monkeypatch.setitem(ENCODER_FILES, name, hashlib.sha256(text).hexdigest())
+    assert choose() == choose(similarity="official") == "official"
+    assert choose(similarity="stand-in") == "stand-in"  # a run that began stays as it is
+    assert choose("board") == ""
+    monkeypatch.setattr(simulators, "find_spec", lambda name: None)
+    with pytest.raises(UsageError, match="torch"):
+        choose()

@@ -59,6 +59,8 @@ def test_a_column_as_upstream_asks_compares(benchmark):
         (column("bfcl", "bfcl-v4", "protocol=official", full=False), ("subset",)),
         (column("bfcl", "bfcl-v4", "protocol=official, strict=true"), ("options",)),
         (column("bfcl", "bfcl-v4", "protocol=official · own prompt"), ("options",)),
+        (column("bfcl", "bfcl-v4", "protocol=official, similarity=official"), ()),
+        (column("bfcl", "bfcl-v4", "protocol=official, similarity=stand-in"), ("stand_in",)),
         (column("tau_bench", "tau-v1", "protocol=official, split=test"), ("user",)),
         (
             column(

@@ -30,7 +30,7 @@ from evalcore.benchmarks.bfcl import (
     web_search,
 )
 from evalcore.benchmarks.bfcl.answers import reference_answer
-from evalcore.benchmarks.bfcl.card import CARD
+from evalcore.benchmarks.bfcl.card import CARD, SIMILARITY
 from evalcore.benchmarks.bfcl.categories import (
     AGENTIC,
     DECODE_ONLY,
@@ -50,6 +50,8 @@ from evalcore.benchmarks.bfcl.multi_turn.simulators import (
     OWN_APIS,
     Overrun,
     Simulators,
+    choose_similarity,
+    find_encoder,
     list_involved_classes,
     open_simulators,
 )
@@ -65,6 +67,7 @@ from evalcore.benchmarks.bfcl.score import (
 )
 from evalcore.benchmarks.bfcl.score import classify_abstention as abstention
 from evalcore.benchmarks.call_decoding import decode_calls
+from evalcore.catalog import OFFICIAL, STAND_IN
 from evalcore.errors import EnvironmentFailure, UsageError
 from evalcore.i18n import Note
 from evalcore.records import (
@@ -131,7 +134,9 @@ class Bfcl(Benchmark):
 
     def select_runnable(self, samples: Sequence[Sample]) -> list[Sample]:
         """All of them. Raises UsageError naming all that is absent here: it is better known before
-        the first request than in the middle of a run."""
+        the first request than in the middle of a run. Sets the option SIMILARITY."""
+        if self.is_official and any(sample.metric == "memory_vector" for sample in samples):
+            self.options[SIMILARITY] = choose_similarity(self.options[SIMILARITY])
         problems = dict.fromkeys(filter(None, map(self._find_problem, samples)))
         if problems:
             raise UsageError(
@@ -141,8 +146,6 @@ class Bfcl(Benchmark):
 
     def _find_problem(self, sample: Sample) -> str:
         """What a sample needs and this machine lacks; "" for nothing."""
-        if self.is_official and sample.metric == "memory_vector":
-            return Note("bfcl_no_official_words")
         if sample.metric in WEB_SEARCH:
             recorded = "material" in sample.meta
             if not recorded and not web_search.has_search_key():
@@ -350,8 +353,8 @@ class Bfcl(Benchmark):
         scored, text = agentic.score_final_message(entry, episode)
         sections = (agentic.build_answer_section(entry, text),)
         facts = {"web": str(episode.state["web"])} if "web" in episode.state else {}
-        if sample.metric == "memory_vector":
-            facts["similarity"] = "stand-in"
+        if sample.metric == "memory_vector" and "memory_calls" in episode.state:
+            facts["similarity"] = self.options[SIMILARITY] or STAND_IN
         return self._build_call_verdict(sample, episode, {"official": scored}, sections, facts)
 
     def _build_call_verdict(
@@ -486,7 +489,8 @@ class Bfcl(Benchmark):
 
     def _get_simulators(self) -> Simulators:
         if self._simulators is None:
-            self._simulators = open_simulators([ROOT / "datasets" / self.card.dataset])
+            encoder = find_encoder() if self.options[SIMILARITY] == OFFICIAL else ""
+            self._simulators = open_simulators([ROOT / "datasets" / "bfcl"], encoder=encoder)
         return self._simulators
 
 

@@ -91,6 +91,9 @@ _GROUP_MEMBERS = {
 }
 _PAGE = "https://github.com/ShishirPatil/gorilla/tree/main/berkeley-function-call-leaderboard"
 
+#: The option that says how an official run finds the texts of a memory: `official` or `stand-in`.
+SIMILARITY = "similarity"
+
 CARD = BenchmarkCard(
     key="bfcl",
     suite="agentic",
@@ -167,9 +170,17 @@ CARD = BenchmarkCard(
         path_about="the folder result/, its parent or a folder in it",
     ),
     official_board="Berkeley Function Calling Leaderboard v4",
-    official_options={"protocol": "official"},
+    official_options={"protocol": "official", SIMILARITY: ""},
     options=(
         *build_protocol_options(),
+        build_option(
+            SIMILARITY,
+            "protocol=official: whether upstream's network or a stand-in finds the texts of "
+            "memory_vector; set by the run itself",
+            "protocol=official：memory_vector 由官方模型还是替代方法检索文本；由运行自动填写",
+            default="",
+            derived=True,
+        ),
         build_option(
             "categories", "v4 or v3 names; empty: all", "v4 或 v3 名称；留空为全部", default=[]
         ),

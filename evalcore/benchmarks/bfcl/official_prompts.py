@@ -195,11 +195,11 @@ def build_agentic_text(
             return answer
         one_text = category == "memory_rec_sum"
         template = str(words[_ONE_TEXT if one_text else _TWO_PARTS])
+        if category == "memory_vector":  # never empty to upstream
+            memory = {row["id"]: row["text"] for row in memory or ()}
         content = memory if isinstance(memory, str) else json.dumps(memory, indent=4)
-        text = template.format(
-            scenario_setting=words[_SETTINGS][scenario],
-            memory_content=content if memory else words[_EMPTY][category],
-        )
+        shown = content if memory or category == "memory_vector" else words[_EMPTY][category]
+        text = template.format(scenario_setting=words[_SETTINGS][scenario], memory_content=shown)
     except (KeyError, IndexError, ValueError) as error:
         raise UsageError(
             f"the official texts have no words for {category}, scenario {scenario!r}: {error}; "

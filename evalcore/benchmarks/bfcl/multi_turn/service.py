@@ -13,11 +13,13 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import structs
 
+from evalcore.benchmarks.bfcl.simulated.memory import use_encoder
 from evalcore.benchmarks.call_decoding.call import (
     LONGEST,
     Call,
@@ -418,7 +420,8 @@ class ApiService:
 
 
 def open_service(options: Mapping[str, Any]) -> ApiService:
-    """`places` maps classes to "module:Class"; `folder` is searched for modules before others."""
+    """`places` maps classes to "module:Class"; `folder` is searched for modules before others, and
+    `encoder` holds the network by which a memory finds texts."""
     folder = options.get("folder")
     if folder:
         sys.path.insert(0, folder)
@@ -432,6 +435,11 @@ def open_service(options: Mapping[str, Any]) -> ApiService:
             missing[name] = f"{type(error).__name__}: {error}"
     if folder:
         sys.path.remove(folder)
+    if encoder := options.get("encoder"):
+        try:
+            use_encoder(Path(encoder))
+        except Exception as error:
+            missing["MemoryAPI_vector"] = f"{type(error).__name__}: {error}"
     datetime.strptime("2000", "%Y")  # imports a module, which no call could do later
     return ApiService(classes, missing)
 

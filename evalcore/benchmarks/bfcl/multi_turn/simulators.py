@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from hashlib import sha256
 from importlib.metadata import distributions
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,8 +19,10 @@ import msgspec
 
 from evalcore.benchmarks.bfcl.entry import BfclEntry
 from evalcore.benchmarks.bfcl.multi_turn.service import Execute, Replay, ReplayOutcome, Setting
+from evalcore.benchmarks.bfcl.simulated.memory import ENCODER_FILES
 from evalcore.benchmarks.call_decoding.call import replace_surrogates
-from evalcore.errors import DatasetError, EnvironmentFailure
+from evalcore.catalog import OFFICIAL, STAND_IN
+from evalcore.errors import DatasetError, EnvironmentFailure, UsageError
 from evalcore.i18n import Note
 from evalcore.intake.json_text import read_rows
 from evalcore.records import Record
@@ -34,6 +37,8 @@ from evalcore.settings import Settings, load_settings
 # line; those of the official APIs also come with the package.
 
 VARIABLE = "EVALBOARD_BFCL_EVAL"
+#: Names the folder of the network by which upstream's memory finds texts.
+ENCODER_VARIABLE = "EVALBOARD_BFCL_ENCODER"
 INSTALL = "evalcore datasets fetch bfcl (or pip install --no-deps bfcl-eval)"
 DOCUMENTS = "multi_turn_func_doc"
 
@@ -117,6 +122,37 @@ def find_installation() -> Installation | None:
         raise EnvironmentFailure(f"{VARIABLE}={named} holds no bfcl_eval/; or {INSTALL}")
     matches = distributions(path=[str(folder)], name="bfcl_eval")
     return Installation(str(folder), next((distribution.version for distribution in matches), ""))
+
+
+def find_encoder() -> str:
+    """The folder of upstream's network that EVALBOARD_BFCL_ENCODER names, "" where it names none.
+    Raises EnvironmentFailure for other weights than upstream's, and without what runs them."""
+    named = os.environ.get(ENCODER_VARIABLE, "").strip()
+    if not named:
+        return ""
+    folder = Path(named).expanduser().resolve()
+    for name, digest in ENCODER_FILES.items():
+        path = folder / name
+        if not path.is_file() or sha256(path.read_bytes()).hexdigest() != digest:
+            raise EnvironmentFailure(
+                Note("bfcl_other_weights", variable=ENCODER_VARIABLE, path=path, sha256=digest)
+            )
+    if not all(map(find_spec, ("torch", "transformers"))):
+        raise EnvironmentFailure(Note("bfcl_weights_need_torch", variable=ENCODER_VARIABLE))
+    return str(folder)
+
+
+def choose_similarity(chosen: str) -> str:
+    """What finds the texts of an official run's memories: the official weights where they are, else
+    the stand-in. A run that began stays with what it chose. Raises UsageError where that is gone,
+    and for other weights."""
+    try:
+        encoder = find_encoder() if chosen != STAND_IN else ""
+    except EnvironmentFailure as error:
+        raise UsageError(str(error)) from None
+    if chosen == OFFICIAL and not encoder:
+        raise UsageError(Note("bfcl_no_weights", variable=ENCODER_VARIABLE))
+    return OFFICIAL if encoder else STAND_IN
 
 
 def fetched_folder(settings: Settings) -> Path:
@@ -204,8 +240,8 @@ class Overrun(Exception):
 
 class Simulators(AbstractContextManager["Simulators"]):
     """The APIs of a dataset; close it when done. Usable from several threads. `missing` says of
-    other classes why they cannot be had, `folder` is where modules are looked for first, `seconds`
-    the limit of one request."""
+    other classes why they cannot be had, `folder` is where modules are looked for first, `encoder`
+    that of `find_encoder`, `seconds` the limit of one request."""
 
     def __init__(
         self,
@@ -213,13 +249,18 @@ class Simulators(AbstractContextManager["Simulators"]):
         *,
         missing: Mapping[str, str] = MappingProxyType({}),
         folder: str = "",
+        encoder: str = "",
         seconds: float = _SECONDS,
     ) -> None:
         self._apis = dict(apis)
         self._missing = dict(missing)
         self._worker = WorkerProcess(
             _SERVICE,
-            {"places": {name: api.import_path for name, api in apis.items()}, "folder": folder},
+            {
+                "places": {name: api.import_path for name, api in apis.items()},
+                "folder": folder,
+                "encoder": encoder,
+            },
             seconds=seconds,
             memory_bytes=_MEMORY_BYTES,
             max_reply=_MAX_REPLY,
@@ -308,7 +349,9 @@ class Simulators(AbstractContextManager["Simulators"]):
         raise AssertionError("the second attempt returns or raises")
 
 
-def open_simulators(folders: Sequence[Path], seconds: float = _SECONDS) -> Simulators:
+def open_simulators(
+    folders: Sequence[Path], seconds: float = _SECONDS, encoder: str = ""
+) -> Simulators:
     """All APIs that there are, ours and the official ones; `folders` are those of datasets. No
     process is started before the first request, and what is missing is an EnvironmentFailure only
     of the entries that need it. Raises EnvironmentFailure where EVALBOARD_BFCL_EVAL names a folder
@@ -322,7 +365,7 @@ def open_simulators(folders: Sequence[Path], seconds: float = _SECONDS) -> Simul
         except EnvironmentFailure as problem:
             missing[name] = str(problem)
     folder = official.folder if official else ""
-    return Simulators(apis, missing=missing, folder=folder, seconds=seconds)
+    return Simulators(apis, missing=missing, folder=folder, encoder=encoder, seconds=seconds)
 
 
 def list_involved_classes(entry: BfclEntry) -> list[str]:

@@ -2,17 +2,20 @@
 
 Each keeps a short-term (core) and a long-term (archival) part, but for the last, which is one text.
 Sizes, messages and the search by words are upstream's, so that a model sees the same. The search by
-likeness is not: upstream embeds texts with a network, whose weights are not here. Its stand-in
-counts the pieces of words that two texts share, and its scores compare with nothing else.
+likeness is where upstream's network is to be had (`use_encoder`). Its stand-in counts the pieces of
+words that two texts share, and its scores compare with nothing else.
 """
 
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any
 
 _CORE_ENTRIES, _CORE_LENGTH = 7, 300
@@ -231,13 +234,20 @@ class _TextStore:
         return {"status": "Memory cleared."}
 
     def find_similar(self, query: str, top_k: int) -> list[Answer]:
-        wanted = embed_text(query)
+        """The most similar texts, of equal ones the later first. Raises AssertionError for a
+        `top_k` below 1. Both are as upstream's index does."""
+        if not self.texts:
+            return []
+        count = min(top_k, len(self.texts))
+        if not count > 0:
+            raise AssertionError
+        likeness = _compare[-1](query, list(self.texts.values()))
         scored = [
-            {"id": number, "similarity_score": _multiply(wanted, embed_text(text)), "text": text}
-            for number, text in self.texts.items()
+            {"id": number, "similarity_score": score, "text": text}
+            for score, (number, text) in zip(likeness, self.texts.items(), strict=True)
         ]
-        scored.sort(key=lambda row: -float(str(row["similarity_score"])))
-        return scored[: max(top_k, 0)]
+        scored.sort(key=lambda row: (row["similarity_score"], row["id"]), reverse=True)
+        return scored[:count]
 
     def list_all(self) -> list[Answer]:
         return [{"id": number, "text": text} for number, text in self.texts.items()]
@@ -261,8 +271,61 @@ def embed_text(text: str) -> dict[int, float]:
     return {dimension: count / length for dimension, count in counts.items()}
 
 
-def _multiply(left: dict[int, float], right: dict[int, float]) -> float:
-    return round(sum(value * right.get(at, 0.0) for at, value in left.items()), 6)
+def compare_pieces(query: str, texts: Sequence[str]) -> list[float]:
+    """How alike each text is to the query, by the stand-in."""
+    asked, stored = embed_text(query), map(embed_text, texts)
+    return [
+        round(sum(value * text.get(at, 0.0) for at, value in asked.items()), 6) for text in stored
+    ]
+
+
+#: How the texts of this process are compared with a query; the last one counts.
+_compare: list[Callable[[str, Sequence[str]], list[float]]] = [compare_pieces]
+
+#: The files of upstream's network, all-MiniLM-L6-v2, with their sha256.
+ENCODER_FILES = {
+    "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+}
+_ENCODER_TOKENS = 256
+
+
+def use_encoder(folder: Path) -> None:
+    """Compare texts by upstream's network from now on: the mean of its vectors for a text's tokens,
+    of length 1. Needs torch, and no file later."""
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"  # a locked process starts no thread
+    import torch
+    from safetensors.torch import load_file
+    from tokenizers import Tokenizer
+    from transformers import BertConfig, BertModel
+
+    torch.set_num_threads(1)
+    shape = BertConfig(
+        hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536
+    )
+    network = BertModel(shape, add_pooling_layer=False).eval()
+    weights = load_file(folder / "model.safetensors")
+    missing = network.load_state_dict(weights, strict=False).missing_keys
+    if missing:
+        raise ValueError(f"model.safetensors lacks {missing[0]}")
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.enable_truncation(_ENCODER_TOKENS)
+    tokenizer.no_padding()
+
+    @lru_cache(maxsize=4096)
+    def embed(text: str) -> torch.Tensor:
+        tokens = torch.tensor([tokenizer.encode(text).ids])
+        with torch.inference_mode():
+            return torch.nn.functional.normalize(
+                network(tokens).last_hidden_state.mean(dim=1), dim=1
+            )[0]
+
+    def compare(query: str, texts: Sequence[str]) -> list[float]:
+        asked = embed(query)
+        return [float(torch.dot(asked, embed(text))) for text in texts]
+
+    compare("imports whatever is imported late", ["a text"])
+    _compare.append(compare)
 
 
 class MemoryAPI_rec_sum:
