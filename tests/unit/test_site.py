@@ -277,6 +277,24 @@ def test_a_broken_run_is_left_out_and_the_others_stand(store):
     assert target_page("openai:a") not in made
 
 
+def test_controls_and_scores_are_named_in_the_language_of_the_page(store):
+    for target in ("control:null", "openai:small"):
+        make_run(store, Plan(target=target, skill=0.5))
+    save_card(store, OPERATOR, "control:null", TargetCard(name="Control: no answer"))
+    site = dict(build_site_files(store, "site", ""))
+    page = f"targets/{make_file_stem('control:null')}.html"
+    for prefix, name, size in (
+        ("", "Control: no answer", "80 cases"),
+        ("zh/", "对照：不作答", "80 个用例"),
+    ):
+        assert f"<h1>{name}</h1>" in site[prefix + page].decode()
+        assert f"{size}</small>" in site[prefix + page].decode()
+        assert f">{name}</a>" in site[prefix + BOARD].decode()
+    words = site["assets/words.zh.js"].decode()
+    assert '"names":{"Control: no answer":"对照：不作答"}' in words
+    assert '"names":{}' in site["assets/words.en.js"].decode()
+
+
 def test_targets_of_one_name_are_told_apart_on_every_page(store):
     for target in ("openai:a", "openai:b"):
         make_run(store, Plan(target=target, skill=0.5, cases=2))

@@ -40,7 +40,7 @@ def build_board_view(facts: SiteFacts, ranking: RankingView, w: Words, home: str
     shown = list_board_parts(ranking.board)
     floors = {name: score for name, score in ranking.floors.items() if name in FLOOR_CONTROLS}
     rows = [
-        _build_site_row(row, shown, floors, ranking.names[row["identity"]], home)
+        _build_site_row(row, shown, floors, ranking.names[row["identity"]], w, home)
         for row in ranking.rows
     ]
     ranked = [row for row in rows if row["status"] == "ranked"]
@@ -109,13 +109,13 @@ def find_newest_day(ranking: RankingView) -> str:
 
 
 def _build_site_row(
-    row: Data, shown: Sequence[str], floors: dict[str, float], name: str, home: str
+    row: Data, shown: Sequence[str], floors: dict[str, float], name: str, w: Words, home: str
 ) -> dict[str, Any]:
     values = [row["metrics"][part] if "/" in part else row["scores"][part] for part in shown]
     return {
         **row,
-        "name": to_single_line(name),
-        "short": to_single_line(name, _LONGEST),
+        "name": w.target_name(name),
+        "short": w.target_name(name, _LONGEST),
         "named": name != row["identity"],
         "href": home + target_page(row["identity"]),
         "parts": values,
@@ -242,7 +242,7 @@ def build_boards_view(facts: SiteFacts, w: Words, home: str) -> list[tuple[str, 
     for ranking in facts.default_rankings:
         leader, ranked = "", ranking.ranked
         if ranked:
-            name = to_single_line(ranking.names[ranked[0]["identity"]])
+            name = w.target_name(ranking.names[ranked[0]["identity"]])
             leader = w.t("site.leader_of", name=name, score=w.score(ranked[0]["score"]))
         card = {
             "title": w.board_title(ranking.board),
@@ -289,7 +289,7 @@ def _build_example_view(example: WorkedExample, w: Words) -> Data:
     ]
     return {
         "title": w.part_title(example.benchmark),
-        "name": example.name,
+        "name": w.target_name(example.name),
         "terms": terms,
         "sums": example.sums,
     }

@@ -36,7 +36,7 @@ from evalcore.exchange.site.facts import (
 )
 from evalcore.exchange.site.rendering import PageLocation, Words, render_page
 from evalcore.exchange.site.target_views import build_target_view
-from evalcore.i18n import DEFAULT, LANGUAGES, Note, load_catalogue, lookup_text, t
+from evalcore.i18n import DEFAULT, LANGUAGES, Note, load_catalogue, lookup_text, name_term, t
 from evalcore.plain_text import to_single_line
 from evalcore.records import Record, to_json
 from evalcore.settings import Settings
@@ -178,7 +178,7 @@ def build_site_files(settings: Settings, site: str, base: str, app: str = "") ->
     if base:
         yield from _build_preview_files(facts, site)
     for language in LANGUAGES:
-        yield f"assets/{_words_file(language)}", _build_words(language)
+        yield f"assets/{_words_file(language)}", _build_words(language, facts.names.values())
         words, frame = Words(language), {"site": site, "app": app}
         yield from _build_language_pages(facts, words, frame, base, columns)
 
@@ -187,8 +187,9 @@ def _words_file(language: str) -> str:
     return f"words.{language}.js"
 
 
-def _build_words(language: str) -> bytes:
-    """The texts that scripts need, as a script that hands them over."""
+def _build_words(language: str, names: Iterable[str]) -> bytes:
+    """The texts that scripts need and the names of targets that have a translation, as a script
+    that hands them over."""
     texts = {
         key: text
         for key in load_catalogue(DEFAULT)
@@ -198,6 +199,7 @@ def _build_words(language: str) -> bytes:
         "texts": {**texts, "ranking.board": t("ranking.board", language)},
         "columns": {title: sorted(names) for title, names in WORDED_COLUMNS.items()},
         "dialects": dict(DIALECT_TITLES),
+        "names": {name: other for name in names if (other := name_term(name, language)) != name},
     }
     return f"evalboardWords({to_json(words, ordered=False).decode()});\n".encode()
 

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from evalcore.i18n import LANGUAGES, t
-from evalcore.plain_text import DASH, UNSEEN
+from evalcore.i18n import LANGUAGES, name_term, t
+from evalcore.plain_text import DASH, UNSEEN, to_single_line
 from evalcore.records import Record
 from evalcore.target_cards import colour_of
 from evalcore.views import board_titles
@@ -27,6 +27,10 @@ class Words(NamedTuple):
 
     def t(self, key: str, **values: Any) -> str:
         return t(key, self.language, **values)
+
+    def target_name(self, name: str, limit: int = 0) -> str:
+        """A name in one line; those of controls and baselines are translated."""
+        return to_single_line(name_term(name, self.language), limit)
 
     def board_title(self, board: Board) -> str:
         return board_titles.board_title(board, self.language)

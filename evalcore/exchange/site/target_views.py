@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
+import msgspec
+
 from evalcore.exchange.site import rendering
 from evalcore.exchange.site.board_views import build_live_address, format_tab_title
 from evalcore.exchange.site.case_data import SiteColumn
@@ -22,6 +24,7 @@ from evalcore.records import BenchmarkSpec, RunSpec, to_json
 from evalcore.store.headers import RunHeader
 from evalcore.target_cards import NO_CARD, TargetCard
 from evalcore.views.board_table import RankingView
+from evalcore.views.board_titles import describe_score
 from evalcore.views.published_boards import PUBLISHED
 from evalcore.views.published_ranking import PublishedRanking
 from evalcore.views.targets import ScoreLine, TargetView
@@ -53,7 +56,7 @@ def build_target_view(
         "live": build_live_address("target", query),
         "publisher": published.source.publisher if published else None,
         "months": _list_month_ranks(facts, published, identity, home) if published else [],
-        "name": to_single_line(facts.names[identity]),
+        "name": w.target_name(facts.names[identity]),
         "logo": card.logo if card.logo.startswith(_LOGO) else "",
         "card": _build_card_lines(card, identity, kind, w),
         "standings": [_build_standing(ranking, identity, w, home) for ranking in rankings],
@@ -178,7 +181,7 @@ def _build_history_rows(run: RunHeader, rankings: Sequence[RankingView], w: Word
         {
             "date": run.created_at,
             "benchmark": w.part_title(benchmark),
-            "label": to_single_line(score.label, 80),
+            "label": describe_score(own | {"benchmark": benchmark}, w.language),
             "score": score.score,
             "low": score.low,
             "high": score.high,
@@ -189,6 +192,7 @@ def _build_history_rows(run: RunHeader, rankings: Sequence[RankingView], w: Word
             "run_id": run.run_id,
         }
         for benchmark, score in run.benchmarks.items()
+        for own in (msgspec.structs.asdict(score),)
     ]
 
 

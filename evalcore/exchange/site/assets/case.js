@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const { own, t, say, line, load, make, address, query, isNumber } = site;
+  const { own, t, say, line, load, loadIndex, make, address, query, isNumber } = site;
   const OUTCOMES = { p: "passed", f: "failed", n: "not_executed", s: "not_applicable", t: "target_error", j: "judge_error", e: "environment_error", m: "missing" };
   const COUNTED = new Set(["passed", "failed"]);
 
@@ -180,7 +180,7 @@
   async function buildCase() {
     const asked = query(), run = asked.get("run") ?? "", metric = asked.get("metric") ?? "", id = asked.get("id") ?? "";
     if (!run || !metric || !id) return missing(t("case.no_case"));
-    const index = await load("cases/index");
+    const index = await loadIndex();
     const homes = [findRun(index, run, asked.get("benchmark") ?? ""), findRun(index, run, "")].filter(Boolean);
     for (const home of homes) {
       for (const benchmark of asked.get("benchmark") ? [home.benchmark] : Object.keys(home.row.runs).filter((key) => home.row.runs[key] === run)) {
@@ -201,7 +201,7 @@
 
   async function buildList() {
     const asked = query(), run = asked.get("run") ?? "";
-    const index = await load("cases/index");
+    const index = await loadIndex();
     const home = findRun(index, run, asked.get("benchmark") ?? "");
     if (!home) return missing(t("site.no_run"));
     const column = await load(home.board.columns[home.benchmark]), own = column.runs.find((item) => item.run === run);

@@ -121,7 +121,7 @@ const paired = (() => {
 })();
 
 (() => {
-  const { own, t, say, line, load, make, address, query, score, signed } = site;
+  const { own, t, say, line, load, loadIndex, make, address, query, score, signed } = site;
   const GROUPS = { differ: () => true, first: (item) => item.first === 1 && item.second < 1, second: (item) => item.second === 1 && item.first < 1,
     both: (item) => item.first === 1 && item.second === 1, neither: (item) => item.first < 1 && item.second < 1 };
   const STEP = 200;
@@ -169,7 +169,7 @@ const paired = (() => {
   }
 
   async function build() {
-    const index = await load("cases/index");
+    const index = await loadIndex();
     const runs = (query().get("runs") ?? "").split(",").filter(Boolean).slice(0, 2);
     const board = findBoard(index, runs, query().get("board") ?? "");
     if (!board) return [make("h1", {}, t("compare.title")), make("p", { class: "notice" }, t("site.nothing_to_compare"))];

@@ -98,6 +98,13 @@ const site = (() => {
     return loads.get(name);
   }
 
+  /** The boards and targets of the site, these by their names in the language of the page. */
+  async function loadIndex() {
+    const index = await load("cases/index");
+    for (const row of index.boards.flatMap((board) => board.rows)) row.name = own(words.names, row.name) ?? row.name;
+    return index;
+  }
+
   /** An element; strings among the children become text. */
   function make(tag, attributes = {}, ...children) {
     const element = document.createElement(tag);
@@ -165,5 +172,5 @@ const site = (() => {
         make("tbody", {}, rows.map((row) => make("tr", { class: row.look }, row.map((value, index) => make("td", mark(index), value)))))));
   }
 
-  return { Exact, own, lookUp, t, say, line, stringify, cell, isNumber, load, make, address, score, signed, show, keepQuery, query, setQuery, select, table, language, settings, parse };
+  return { Exact, own, lookUp, t, say, line, stringify, cell, isNumber, load, loadIndex, make, address, score, signed, show, keepQuery, query, setQuery, select, table, language, settings, parse };
 })();

@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const { own, t, load, make, address, query } = site;
+  const { own, t, loadIndex, make, address, query } = site;
 
   function findBoard(index) {
     const asked = query(), month = asked.get("month") ?? "", publisher = asked.get("publisher") ?? "";
@@ -14,7 +14,7 @@
   }
 
   async function build() {
-    const index = await load("cases/index"), key = query().get("key");
+    const index = await loadIndex(), key = query().get("key");
     if (key !== null) {
       const stem = own(index.targets, key);
       if (stem) location.replace(address(`targets/${stem}.html`));
