@@ -292,12 +292,14 @@ def build_tie_breakers(
         return ()
     variants = []
     for descending in (False, True):
+        # opposite for NULL, too; MySQL has it before all values and takes no word on that
+        arguments = {"desc": descending, "nulls_first": descending != (dialect == "mysql")}
         variant = tree.copy()
-        _break_ties_of_ranks(variant, descending, dict(tables))
+        _break_ties_of_ranks(variant, arguments, dict(tables))
         if ordered:
             positions = (exp.Literal.number(n) for n in range(1, width + 1))
             variant.order_by(
-                *(exp.Ordered(this=position, desc=descending) for position in positions), copy=False
+                *(exp.Ordered(this=position, **arguments) for position in positions), copy=False
             )
         variants.append(variant.sql(dialect=dialect))
     return tuple(variants)
@@ -333,7 +335,7 @@ _LISTS = (exp.GroupConcat, exp.ArrayAgg, exp.JSONArrayAgg, exp.JSONObjectAgg, ex
 
 
 def _break_ties_of_ranks(
-    tree: exp.Query, descending: bool, tables: Mapping[str, tuple[str, ...]]
+    tree: exp.Query, arguments: Mapping[str, bool], tables: Mapping[str, tuple[str, ...]]
 ) -> None:
     ctes = {cte.alias.lower(): tuple(cte.this.named_selects) for cte in tree.find_all(exp.CTE)}
     for window in tree.find_all(exp.Window):
@@ -350,7 +352,7 @@ def _break_ties_of_ranks(
         if any(part.is_star for part in outputs):
             columns += _list_source_columns(select, {**tables, **ctes})
         for column in columns:
-            order.append("expressions", exp.Ordered(this=column.copy(), desc=descending))
+            order.append("expressions", exp.Ordered(this=column.copy(), **arguments))
 
 
 def _list_source_columns(

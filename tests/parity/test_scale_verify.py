@@ -19,7 +19,7 @@ from evalcore.cli import main
 from evalcore.errors import UsageError
 from evalcore.exchange.scale import judge_errors, redecision, verify
 from evalcore.exchange.scale.forms import CASES
-from evalcore.exchange.scale.published_answers import read_published_data
+from evalcore.exchange.scale.published_answers import BlindQuestion, read_published_data
 from evalcore.exchange.scale.redecision import Redecider, Redecision
 from evalcore.exchange.scale.twins import read_expected_indexes, read_twins
 from evalcore.settings import ROOT
@@ -375,3 +375,22 @@ def test_published_answers_are_mostly_decided_as_published(step: int, tmp_path: 
 
 def test_every_twin_can_be_read() -> None:
     assert all(twin.questions for twin in read_twins(TWINS).values())
+
+
+@pytest.mark.parametrize(
+    ("sql", "named", "passed"),
+    [
+        ("BEGIN TRANSACTION; COMMIT", False, None),
+        ("BEGIN TRANSACTION; COMMIT", True, False),
+        ("SELEC 1", False, False),
+        ("SELECT 1", False, True),
+    ],
+)
+def test_what_another_database_takes_is_no_error_of_an_unnamed_one(
+    sql: str, named: bool, passed: bool | None
+) -> None:
+    case = {"sql": sql, "named": named}
+    question = BlindQuestion("label", "mysql", '{"has_syntax_error": "no"}', "MySQL", case=case)
+    redecider = Redecider()
+    assert redecider.decide(question).passed is passed
+    redecider.close()

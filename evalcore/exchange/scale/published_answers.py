@@ -222,7 +222,7 @@ def _ask_understanding(
     if server is None or not server.engine:
         return None
     setup = [read_statements(case, f"{name}_statements") for name in ("create_table", "insert")]
-    fields: dict[str, Any] = {"sql": str(case.get("sql", ""))}
+    fields: dict[str, Any] = {"sql": str(case.get("sql", "")), "named": bool(case.get("dialect"))}
     if kind == "table":
         if None in setup:
             return None

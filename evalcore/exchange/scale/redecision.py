@@ -39,7 +39,8 @@ from evalcore.sqlkit.schema import read_schema
 from evalcore.sqlkit.syntax import find_changed_table, has_order_by
 
 #: Raise it with any change that can decide otherwise: decisions by older rules are made again.
-RULES_VERSION = "6"
+RULES_VERSION = "7"
+_OTHER_PARSERS = ("sqlite", "postgres")
 _REFUSALS = ("syntax_error", "error")
 _CLOCK = re.compile(r"\b(?:CUR(?:RENT_)?(?:DATE|TIME(?:STAMP)?)|NOW|SYSDATE|RAND|UUID)\b", re.I)
 _ROUTINE = re.compile(r"\s*(?:CREATE\b.{0,40}\b(?:FUNCTION|PROCEDURE|TRIGGER)\b|DO\b)", re.I | re.S)
@@ -201,9 +202,14 @@ class Redecider:
         return Redecision(result.right, "as_executed" if result.right else "differs", result.note)
 
     def _decide_label(self, question: BlindQuestion) -> Redecision:
-        """The answer's label against the server's parser."""
+        """The answer's label against the server's parser; what it refuses in a case that names no
+        database may be another's."""
         sql = str(question.case["sql"])
         execution = self._engines.get(question.engine).check_syntax(sql)
+        if execution.status != "ok" and not question.case["named"]:
+            for name in _OTHER_PARSERS:
+                if self._engines.get(name).check_syntax(sql).status == "ok":
+                    return _undecided("dialect", f"{name} takes what {question.engine} refuses")
         if missing_feature(sql, question.title, execution.message):
             return _undecided("product_feature", execution.message)
         label = "no" if execution.status == "ok" else "yes"
