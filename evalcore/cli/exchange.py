@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalcore import catalog
 from evalcore.cli import hub, logs, trackers
+from evalcore.cli.terminal import get_language
 from evalcore.errors import FileError, UsageError
 from evalcore.i18n import Note
 from evalcore.plain_text import format_count
@@ -192,7 +193,9 @@ def _export_run(args: argparse.Namespace) -> int:
         return _EXPORTERS[args.format](args, folder)
     if args.format in exporters:
         return _export_for_benchmark(args, folder, exporters[args.format])
-    parts = reports.iterate_report(folder, args.format, show_gated=settings.show_gated)
+    parts = reports.iterate_report(
+        folder, args.format, show_gated=settings.show_gated, language=get_language()
+    )
     return _write_report_parts(args, parts)
 
 

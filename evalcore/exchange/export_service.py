@@ -14,7 +14,7 @@ from evalcore.exchange import reports
 from evalcore.exchange.bundle import exporter
 from evalcore.exchange.trackers.cases import read_shared_run
 from evalcore.exchange.trackers.every_eval_ever import RecordSource, write_records
-from evalcore.i18n import Note
+from evalcore.i18n import DEFAULT, Note
 from evalcore.runner.jobs import TASKS, TaskContext
 from evalcore.runner.jobs.data_client import BUNDLE_FORM, RECORDS_FORM
 from evalcore.settings import Settings
@@ -23,10 +23,11 @@ from evalcore.store.run_folder import RunFolder
 from evalcore.views.runs import redact_paths
 
 
-def build_export_file(context: TaskContext, run: str, form: str) -> bytes:
-    """A report or the bundle of a run. Raises UsageError, in words that name no place."""
+def build_export_file(context: TaskContext, run: str, form: str, language: str = DEFAULT) -> bytes:
+    """A report, in a language, or the bundle of a run. Raises UsageError, in words that name no
+    place."""
     try:
-        return _build_file(run, form, context.settings)
+        return _build_file(run, form, context.settings, language)
     except (EvalboardError, OSError, MemoryError) as error:
         reason = redact_paths(str(error)) or Note("job_memory")
     except Exception:
@@ -34,7 +35,7 @@ def build_export_file(context: TaskContext, run: str, form: str) -> bytes:
     raise UsageError(reason)
 
 
-def _build_file(run: str, form: str, settings: Settings) -> bytes:
+def _build_file(run: str, form: str, settings: Settings, language: str) -> bytes:
     folder = run_folder.find_run(run, settings.run_roots)
     if form == BUNDLE_FORM:
         with tempfile.TemporaryDirectory(prefix="evalcore-export-") as scratch:
@@ -44,8 +45,10 @@ def _build_file(run: str, form: str, settings: Settings) -> bytes:
     if form == RECORDS_FORM:
         return _zip_records(folder, settings)
     censored = redaction.build_redactor(settings)
-    text = reports.render_report(folder, form, show_gated=settings.show_gated, censored=censored)
-    return text.encode()
+    gated = settings.show_gated
+    return reports.render_report(
+        folder, form, show_gated=gated, censored=censored, language=language
+    ).encode()
 
 
 def _zip_records(folder: RunFolder, settings: Settings) -> bytes:

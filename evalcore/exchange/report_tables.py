@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from evalcore.catalog import benchmark_cards
 from evalcore.exchange.report_data import (
@@ -14,10 +15,11 @@ from evalcore.exchange.report_data import (
     RunReport,
     is_unexecuted,
 )
-from evalcore.i18n import DEFAULT
+from evalcore.i18n import DEFAULT, lookup_text, name_term, t, translate_note
 from evalcore.plain_text import NOT_RUN
 from evalcore.records import MEASURED, Record
 from evalcore.results import Interval
+from evalcore.views import board_titles
 from evalcore.views.comparability import assess_run, describe_reasons
 from evalcore.views.seals import SealStatus
 
@@ -36,35 +38,65 @@ class ReportTable(Record, frozen=True):
     rows: Iterable[tuple[str, ...]]
 
 
-def build_report_tables(report: RunReport) -> Iterator[ReportTable]:
+class _Words(NamedTuple):
+    """The words of a report in a language; in English keys and codes stand for themselves."""
+
+    language: str
+
+    def say(self, word: str) -> str:
+        return name_term(word, self.language)
+
+    def name(self, area: str, code: str) -> str:
+        """The name of an outcome, an evidence, a state or a cause."""
+        text = lookup_text(f"common.{area}.{code}", self.language)
+        return code if self.language == DEFAULT or text is None else text
+
+    def title_part(self, benchmark: str, metric: str = "") -> str:
+        if self.language == DEFAULT:
+            return metric or benchmark
+        part = f"{benchmark}/{metric}" if metric else benchmark
+        return board_titles.part_title(part, self.language)
+
+    def build_table(
+        self, title: str, columns: Iterable[str], rows: Iterable[tuple[str, ...]]
+    ) -> ReportTable:
+        """A table whose columns are named here."""
+        return ReportTable(title, tuple(map(self.say, columns)), rows)
+
+
+def build_report_tables(report: RunReport, language: str = DEFAULT) -> Iterator[ReportTable]:
     """The run, its scores, then metrics, views, groups and cases of each benchmark."""
-    yield _build_run_table(report)
-    yield _build_score_table(report)
-    yield _build_comparability_table(report)
+    w = _Words(language)
+    yield _build_run_table(report, w)
+    yield _build_score_table(report, w)
+    yield _build_comparability_table(report, w)
     for benchmark in report.benchmarks:
-        yield _build_metric_table(benchmark)
+        yield _build_metric_table(benchmark, w)
         key, score = benchmark.spec.key, benchmark.score
+        title = w.title_part(key)
         card = benchmark_cards().get(key)
         if score.views:
             rows = tuple((name, f"{value:.1f}") for name, value in score.views.items())
-            yield ReportTable(f"{key}: views", ("View", "Score"), rows)
+            yield w.build_table(f"{title}: {w.say('views')}", ("View", "Score"), rows)
         readings = benchmark.counts.call_readings
         if any(kind in readings for kind in _CALL_READINGS):
             rows = tuple(
-                (name, str(readings.get(kind, 0))) for kind, name in _CALL_READINGS.items()
+                (w.say(name), str(readings.get(kind, 0))) for kind, name in _CALL_READINGS.items()
             )
-            yield ReportTable(f"{key}: calls", ("Calls read", "Cases"), rows)
+            yield w.build_table(f"{title}: {w.say('calls')}", ("Calls read", "Cases"), rows)
         if score.groups:
-            title = (card.groups_title if card else "") or "groups"
+            groups = w.say((card.groups_title if card else "") or "groups")
             rows = tuple((name, _format_score_cell(value)) for name, value in score.groups.items())
-            yield ReportTable(f"{key}: {title}", ("Group", "Mean, %"), rows)
-        yield _build_case_table(benchmark, report.spec.epochs)
+            yield w.build_table(f"{title}: {groups}", ("Group", "Mean, %"), rows)
+        yield _build_case_table(benchmark, report.spec.epochs, w)
 
 
-def _build_run_table(report: RunReport) -> ReportTable:
+def _build_run_table(report: RunReport, w: _Words) -> ReportTable:
     spec, summary, totals = report.spec, report.summary, report.summary.totals
+    state, unranked = w.name("state", summary.state), w.say("not ranked")
+    missing = [w.title_part(key) for key in report.missing_benchmarks]
     tokens_in, tokens_out = (
-        "unknown" if tokens is None else f"{tokens:,}"
+        w.say("unknown") if tokens is None else f"{tokens:,}"
         for tokens in (totals.input_tokens, totals.output_tokens)
     )
     rows = (
@@ -72,44 +104,40 @@ def _build_run_table(report: RunReport) -> ReportTable:
         ("Target", spec.target.identity),
         ("Options", ", ".join(f"{k}={v}" for k, v in sorted(spec.target.options.items()))),
         ("Started", spec.created_at),
-        ("State", summary.state if summary.is_complete else f"{summary.state} (not ranked)"),
+        ("State", state if summary.is_complete else f"{state} ({unranked})"),
         ("Epochs", str(spec.epochs)),
         ("Seed", str(spec.seed)),
         ("Plain pass rate", "" if report.pass_rate is None else f"{report.pass_rate:.2%}"),
-        ("Missing of the suite", ", ".join(report.missing_benchmarks)),
+        ("Missing of the suite", ", ".join(missing)),
         ("Requests", str(totals.requests)),
-        ("Tokens", f"{tokens_in} in, {tokens_out} out"),
-        ("Cost", "unknown" if totals.cost is None else f"{totals.cost:.4f} USD"),
-        ("Cost by", ", ".join(source.replace("_", " ") for source in totals.cost_sources)),
-        ("Seal", _format_seal(report.seal)),
+        ("Tokens", t("cli.report.tokens", w.language, sent=tokens_in, received=tokens_out)),
+        ("Cost", w.say("unknown") if totals.cost is None else f"{totals.cost:.4f} USD"),
+        ("Cost by", ", ".join(w.say(source.replace("_", " ")) for source in totals.cost_sources)),
+        ("Seal", _format_seal(report.seal, w)),
         ("Note", spec.note),
     )
-    return ReportTable("Run", ("Field", "Value"), tuple(row for row in rows if row[1]))
+    shown = tuple((w.say(name), value) for name, value in rows if value)
+    return w.build_table(w.say("Run"), ("Field", "Value"), shown)
 
 
-def _format_seal(seal: SealStatus | None) -> str:
+def _format_seal(seal: SealStatus | None, w: _Words) -> str:
     """Who signed the run and whether that still holds, "" without a seal."""
     if seal is None:
         return ""
-    signed = f"key {seal.signer}, {seal.sealed_at}"
-    return {
-        "valid": f"{signed}; unchanged since",
-        "imported": f"{signed}; checked when the bundle was imported",
-        "unchecked": "not checked; run `evalcore seal verify`",
-        "broken": f"BROKEN: {'; '.join(seal.problems)}",
-    }[seal.state]
+    words = {"signer": seal.signer, "date": seal.sealed_at, "problems": "; ".join(seal.problems)}
+    return t(f"cli.report.seal.{seal.state}", w.language, **words)
 
 
-def _build_score_table(report: RunReport) -> ReportTable:
+def _build_score_table(report: RunReport, w: _Words) -> ReportTable:
     columns = ("Benchmark", "Score", "95% interval", "Answered only", "Coverage")
-    return ReportTable(
-        "Scores, 0 to 100",
+    return w.build_table(
+        w.say("Scores, 0 to 100"),
         (*columns, "Passed", "Total", "Not executed", "Unusable", "Errors", "Mean latency"),
         tuple(
             (
-                b.spec.key,
+                w.title_part(b.spec.key),
                 _NOT_EXECUTED if is_unexecuted(b.score) else _format_score_cell(b.score.score),
-                _format_interval_cell(b.score.interval),
+                _format_interval_cell(b.score.interval, w),
                 _format_score_cell(b.score.answered),
                 f"{b.score.coverage:.1%}",
                 NOT_RUN if b.pass_rate is None else str(b.counts.passed),
@@ -124,33 +152,34 @@ def _build_score_table(report: RunReport) -> ReportTable:
     )
 
 
-def _build_comparability_table(report: RunReport) -> ReportTable:
+def _build_comparability_table(report: RunReport, w: _Words) -> ReportTable:
     assessed = assess_run(report.spec, report.summary)
-    return ReportTable(
-        "Comparable to the official board",
+    return w.build_table(
+        w.say("Comparable to the official board"),
         ("Benchmark", "Official board", "Comparable", "Because"),
         tuple(
             (
-                key,
+                w.title_part(key),
                 each.official_board or NOT_RUN,
-                "yes" if each.comparable else "no",
-                describe_reasons(each, DEFAULT),
+                w.say("yes" if each.comparable else "no"),
+                describe_reasons(each, w.language),
             )
             for key, each in assessed.items()
         ),
     )
 
 
-def _build_metric_table(benchmark: BenchmarkReport) -> ReportTable:
-    return ReportTable(
-        f"{benchmark.spec.key}: metrics",
+def _build_metric_table(benchmark: BenchmarkReport, w: _Words) -> ReportTable:
+    key = benchmark.spec.key
+    return w.build_table(
+        f"{w.title_part(key)}: {w.say('metrics')}",
         ("Metric", "Weight", "Score", "95% interval", "Passed", "Samples"),
         tuple(
             (
-                metric.metric,
-                "not scored" if metric.weight is None else f"{metric.weight:g}",
+                w.title_part(key, metric.metric),
+                w.say("not scored") if metric.weight is None else f"{metric.weight:g}",
                 _format_score_cell(metric.score),
-                _format_interval_cell(metric.interval),
+                _format_interval_cell(metric.interval, w),
                 NOT_RUN if metric.score is None else f"{metric.passed:g}",
                 str(metric.samples),
             )
@@ -159,20 +188,21 @@ def _build_metric_table(benchmark: BenchmarkReport) -> ReportTable:
     )
 
 
-def _build_case_table(benchmark: BenchmarkReport, epochs: int) -> ReportTable:
-    return ReportTable(
-        f"{benchmark.spec.key}: cases",
+def _build_case_table(benchmark: BenchmarkReport, epochs: int, w: _Words) -> ReportTable:
+    key = benchmark.spec.key
+    return w.build_table(
+        f"{w.title_part(key)}: {w.say('cases')}",
         ("#", "Metric", "Case", "Outcome", "Score", "Evidence", "Reason", "Note", "Answer"),
         (
             (
                 str(number),
-                case.metric,
-                case.id if epochs == 1 else f"{case.id} (epoch {case.epoch + 1})",
-                case.outcome,
+                w.title_part(key, case.metric),
+                case.id if epochs == 1 else f"{case.id} ({w.say('epoch')} {case.epoch + 1})",
+                w.name("outcome", case.outcome),
                 _format_case_score(case),
-                case.evidence_kind,
-                case.reason,
-                case.note,
+                w.name("evidence", case.evidence_kind),
+                w.name("cause", case.reason),
+                case.note if w.language == DEFAULT else translate_note(case.note, w.language),
                 case.prediction,
             )
             for number, case in enumerate(benchmark.cases, 1)
@@ -186,8 +216,12 @@ def _format_case_score(case: ReportCase) -> str:
     return f"{case.score:.2f}" if case.outcome in MEASURED else NOT_RUN
 
 
-def _format_interval_cell(interval: Interval | None) -> str:
-    return NOT_RUN if interval is None else f"{interval.low:.1f} to {interval.high:.1f}"
+def _format_interval_cell(interval: Interval | None, w: _Words) -> str:
+    if interval is None:
+        return NOT_RUN
+    return t(
+        "cli.report.interval", w.language, low=f"{interval.low:.1f}", high=f"{interval.high:.1f}"
+    )
 
 
 def _format_score_cell(value: float | None) -> str:
@@ -246,10 +280,13 @@ def _escape_markdown(text: str) -> str:
     return _MARKDOWN.sub(lambda match: f"&#{ord(match.group())};", short)
 
 
-def iterate_html_tables(title: str, tables: Iterable[ReportTable]) -> Iterator[str]:
+def iterate_html_tables(
+    title: str, tables: Iterable[ReportTable], language: str = DEFAULT
+) -> Iterator[str]:
     """One HTML file that loads nothing and runs nothing, line by line; texts are whole and
     escaped."""
-    yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+    tag = {"zh": "zh-Hans"}.get(language, language)
+    yield f'<!doctype html>\n<html lang="{tag}">\n<head>\n<meta charset="utf-8">\n'
     yield f'<meta http-equiv="Content-Security-Policy" content="{_escape_html(_POLICY)}">\n'
     yield f"<title>{_escape_html(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
     yield f"<h1>{_escape_html(title)}</h1>\n"

@@ -20,7 +20,7 @@ from evalcore.errors import FileError, UsageError
 from evalcore.exchange import report_data, report_tables
 from evalcore.exchange.report_data import ERRORS, BenchmarkReport, ReportCase, RunReport
 from evalcore.exchange.report_tables import build_report_tables
-from evalcore.i18n import DEFAULT, Note
+from evalcore.i18n import DEFAULT, Note, t
 from evalcore.plain_text import format_csv, round_cell
 from evalcore.records import Episode, Record, RunSpec, Sample, to_plain
 from evalcore.results import BenchmarkScore
@@ -102,10 +102,19 @@ def render_report(
     *,
     show_gated: bool = False,
     censored: Redactor | None = None,
+    language: str = DEFAULT,
 ) -> str:
     """`iterate_report` as one text."""
-    parts = iterate_report(folder, format, experiment, show_gated=show_gated, censored=censored)
-    return "".join(parts)
+    return "".join(
+        iterate_report(
+            folder,
+            format,
+            experiment,
+            show_gated=show_gated,
+            censored=censored,
+            language=language,
+        )
+    )
 
 
 def iterate_report(
@@ -115,12 +124,14 @@ def iterate_report(
     *,
     show_gated: bool = False,
     censored: Redactor | None = None,
+    language: str = DEFAULT,
 ) -> Iterator[str]:
     """The report of a scored run, piece by piece, with one case at a time in memory; `experiment`
     names it where the run id shall not.
 
     Answers to gated questions are in it only with `show_gated`; with `censored` it goes to others
-    and is without keys and places of this machine.
+    and is without keys and places of this machine. Markdown and HTML are in `language`; JSON and
+    CSV keep their fields, and CSV says in it why a score does not compare.
 
     Raises UsageError for an unknown format and for a run without scores, RunFolderError for a
     folder that cannot be read.
@@ -129,10 +140,10 @@ def iterate_report(
         raise UsageError(Note("report_form", form=format, names=", ".join(_WRITERS)))
     with report_data.open_run_report(folder, show_gated=show_gated) as report:
         shown = report if censored is None else redact_report(report, censored)
-        yield from _WRITERS[format](shown, experiment or folder.run_id)
+        yield from _WRITERS[format](shown, experiment or folder.run_id, language)
 
 
-def _iterate_json_report(report: RunReport, experiment: str) -> Iterator[str]:
+def _iterate_json_report(report: RunReport, experiment: str, language: str) -> Iterator[str]:
     """The object, indented; lists of cases are written into it where their marks stand."""
     spec = report.spec
     summary = msgspec.to_builtins(report.summary)
@@ -218,7 +229,7 @@ def _case_to_dict(case: ReportCase) -> dict[str, Any]:
     return {"latency_s" if name == "latency" else name: values[name] for name in values}
 
 
-def _iterate_csv_report(report: RunReport, experiment: str) -> Iterator[str]:
+def _iterate_csv_report(report: RunReport, experiment: str, language: str) -> Iterator[str]:
     """One row per benchmark under CSV_COLUMNS; what is unknown is an empty cell."""
     rows, assessments = [], assess_run(report.spec, report.summary)
     for benchmark in report.benchmarks:
@@ -245,21 +256,27 @@ def _iterate_csv_report(report: RunReport, experiment: str) -> Iterator[str]:
             "column": score.column,
             "official_board": assessed.official_board,
             "comparable": assessed.comparable,
-            "not_comparable_because": describe_reasons(assessed, DEFAULT),
+            "not_comparable_because": describe_reasons(assessed, language),
         }
         rows.append([row[name] for name in CSV_COLUMNS])
     yield format_csv([CSV_COLUMNS, *rows])
 
 
-_WRITERS: dict[str, Callable[[RunReport, str], Iterator[str]]] = {
+def _iterate_markdown_report(report: RunReport, experiment: str, language: str) -> Iterator[str]:
+    title = t("cli.report.heading", language, name=experiment)
+    return report_tables.iterate_markdown_tables(title, build_report_tables(report, language))
+
+
+def _iterate_html_report(report: RunReport, experiment: str, language: str) -> Iterator[str]:
+    title = t("cli.report.heading", language, name=experiment)
+    return report_tables.iterate_html_tables(title, build_report_tables(report, language), language)
+
+
+_WRITERS: dict[str, Callable[[RunReport, str, str], Iterator[str]]] = {
     "json": _iterate_json_report,
     "csv": _iterate_csv_report,
-    "md": lambda report, experiment: report_tables.iterate_markdown_tables(
-        f"Report of {experiment}", build_report_tables(report)
-    ),
-    "html": lambda report, experiment: report_tables.iterate_html_tables(
-        f"Report of {experiment}", build_report_tables(report)
-    ),
+    "md": _iterate_markdown_report,
+    "html": _iterate_html_report,
 }
 
 

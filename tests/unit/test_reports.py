@@ -244,6 +244,27 @@ def test_html_shows_scores_metrics_and_cases(mixed):
 # --- what cannot be reported --------------------------------------------------------------------
 
 
+def test_a_report_is_in_the_language_asked_for(mixed):
+    """Headings, columns, names and outcomes; the ids, answers and numbers stay."""
+    text = render_report(mixed, "md", language="zh")
+    for words in (
+        f"# {mixed.run_id} 的评测报告",
+        "## 得分（0 至 100）",
+        "| 评测项 | 得分 | 95% 区间 |",
+        "## demo: 指标",
+        "| 规则精确核对 |",
+        "未通过",
+    ):
+        assert words in text
+    columns = [line for line in text.splitlines() if line.startswith("|")]
+    english = render_report(mixed, "md")
+    assert len(columns) == len([line for line in english.splitlines() if line.startswith("|")])
+    assert "failed" in english
+    assert '<html lang="zh-Hans">' in render_report(mixed, "html", language="zh")
+    same = [render_report(mixed, "json", language=name) for name in ("en", "zh")]
+    assert same[0] == same[1]
+
+
 def test_a_complete_run_reports_the_worked_example(tmp_path):
     report = json.loads(render_report(make_run(tmp_path, "full"), "json"))
     assert report["aggregate_score"] == 1.0

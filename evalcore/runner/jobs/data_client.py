@@ -17,7 +17,7 @@ from evalcore.access import policy
 from evalcore.access.policy import AccessDenied, Visitor
 from evalcore.catalog import list_official_datasets
 from evalcore.errors import UsageError
-from evalcore.i18n import Note
+from evalcore.i18n import DEFAULT, Note
 from evalcore.records import Record
 from evalcore.runner import jobs
 from evalcore.runner.drafts import Draft, DraftInput
@@ -189,15 +189,18 @@ _EXPORT_QUEUE_TIMEOUT = 30.0  # seconds that one waits for the files of others
 _EXPORT_SLOTS = BoundedSemaphore(2)
 
 
-def export_run_file(run: str, form: str, visitor: Visitor, settings: Settings) -> bytes:
-    """A file of a run under one of FORMS. Texts of gated data sets are in it only where the visitor
-    may see them. Raises UsageError with the reason where there is none to give."""
+def export_run_file(
+    run: str, form: str, visitor: Visitor, settings: Settings, language: str = DEFAULT
+) -> bytes:
+    """A file of a run under one of FORMS, reports in a language. Texts of gated data sets are in it
+    only where the visitor may see them. Raises UsageError with the reason where there is none to
+    give."""
     if form not in EXPORT_FORMS:
         raise UsageError(Note("file_form_unknown", form=form[:40], names=", ".join(EXPORT_FORMS)))
     if not _EXPORT_SLOTS.acquire(timeout=_EXPORT_QUEUE_TIMEOUT):
         raise UsageError(Note("export_busy"))
     try:
-        arguments = {"run": run, "form": form}
+        arguments = {"run": run, "form": form, "language": language}
         return jobs.call_task("export", arguments, settings, bytes, visitor=visitor)
     finally:
         _EXPORT_SLOTS.release()

@@ -22,7 +22,7 @@ from evalcore.views.boards import is_control
 from evalcore.views.runs import HubSyncStatus, RunRow
 from pages.parts.runs import overview
 from pages.shared import page_links, visitor, widgets, wording
-from pages.shared.wording import escape_markdown, localize_note, to_plain_line, tr
+from pages.shared.wording import current_language, escape_markdown, localize_note, to_plain_line, tr
 
 _EVERY = timedelta(seconds=1)
 _SEEN, _NUMBER = "submit.seen", "submit.number"
@@ -178,12 +178,12 @@ def draw_export_menu(row: RunRow, settings: Settings) -> None:
     forms = list_export_formats(row)
     if not forms:
         return
-    acting_visitor = visitor.current_visitor()
+    asked = (visitor.current_visitor(), settings, current_language())
     with st.popover(tr("submit.export"), icon=":material/download:"):
         for form in forms:
             widgets.draw_download(
                 tr(f"submit.form.{form}"),
-                partial(data_client.export_run_file, row.run_id, form, acting_visitor, settings),
+                partial(data_client.export_run_file, row.run_id, form, *asked),
                 f"{to_plain_line(row.run_id)}.{EXPORT_FORMS[form].ending}",
                 EXPORT_FORMS[form].mime,
                 icon=_ICONS[form],
