@@ -63,8 +63,8 @@ def _draw_against_base(current: Settings, runs: list[str], compared_runs: Lineup
         sides = comparison.find_comparable_runs(compared_runs, base)
         if sides:
             benchmark, metric = _pick_compared_metric(compared_runs, list(sides))
-    differences.draw_incompatibilities(compared_runs, base)
     calibrations = selection.load_calibrations(current, runs, compared_runs, base)
+    differences.draw_incompatibilities(compared_runs, base, calibrations)
     differences.draw_calibrations(calibrations)
     if not sides:
         if not calibrations:

@@ -220,7 +220,7 @@ def _list_turns(episode: Episode) -> list[tuple[str, tuple[tuple[str, str], ...]
 
 def format_parity(report: ParityReport) -> str:
     """The report as text for a terminal."""
-    share = f" ({100 * report.equal / report.answers:.1f} %)" if report.answers else ""
+    share = f" ({100 * report.equal / report.answers:.1f}%)" if report.answers else ""
     sides = (tr("cli.parity.reference"), tr("cli.parity.candidate"))
     named = zip(sides, (report.reference, report.candidate), report.runs, strict=True)
     lines = [align_columns([(side, f"{target} ({run_id})") for side, target, run_id in named])]

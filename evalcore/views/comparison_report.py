@@ -259,7 +259,7 @@ def build_calibration_tables(calibration: UserCalibration, tr: Translate) -> Ite
     span = _format_score_interval(calibration.interval, ".1f")
     figures = {
         "tasks": str(len(calibration.tasks)),
-        "agreement": NOT_RUN if rate is None else f"{rate:.1f} %{span}",
+        "agreement": NOT_RUN if rate is None else f"{rate:.1f}%{span}",
         "kappa": NOT_RUN if kappa is None else f"{kappa:.2f}",
         "undecided": str(calibration.undecided),
         "unshared": str(calibration.unshared),

@@ -33,7 +33,7 @@ def number_column(
     return st.column_config.NumberColumn(tr(title), format=template, width=width, **look)
 
 
-def share_column(title: str, template: str = "%.0f %%", **look: Any) -> Any:
+def share_column(title: str, template: str = "%.0f%%", **look: Any) -> Any:
     """A bar of 0 to 100."""
     return st.column_config.ProgressColumn(
         tr(title), min_value=0, max_value=100, format=template, **look

@@ -96,24 +96,44 @@ def _draw_passcode_form() -> None:
             st.session_state.pop(_PROVED, None)
             st.rerun()
         return
-    tries: list[float] = st.session_state.setdefault(_TRIES, [])
     with st.expander(tr("access.enter"), icon=":material/lock:"):
-        if policy.explain_denial(settings.load_settings(), Visitor(proved=True), "launch"):
+        if _has_no_passcode():
             st.caption(escape_markdown(explain_refusal("launch"), 300))
-            return
-        with st.form("access.form", clear_on_submit=True, border=False):
-            typed = st.text_input(
-                tr("access.passcode"), type="password", max_chars=1024, autocomplete="off"
-            )
-            is_submitted = st.form_submit_button(tr("access.submit"), width="stretch")
-        if is_submitted and typed and GATE.try_passcode(typed, tries, find_visitor_network()):
-            st.session_state[_PROVED] = True
-            st.rerun()
-        minutes = math.ceil(GATE.compute_wait(tries, find_visitor_network()) / 60)
-        if minutes:
-            st.error(tr("access.wait", minutes=minutes), icon=":material/hourglass_top:")
-        elif is_submitted:
-            st.error(tr("access.wrong"), icon=":material/error:")
+        else:
+            _draw_passcode_field("sidebar")
+
+
+def draw_sign_in_here() -> None:
+    """The same on the page that was refused: on a phone the sidebar is folded away."""
+    mode = policy.resolve_access_mode(settings.load_settings(), current_visitor())
+    if mode == "passcode" and not _has_no_passcode():
+        with st.container(width=360):
+            _draw_passcode_field("page")
+    elif mode == "oidc" and not login.build_account_id(st.user.to_dict()) and _can_login():
+        _offer_login("page")
+
+
+def _has_no_passcode() -> bool:
+    """Whether the host set none, so that there is nothing to type."""
+    own = settings.load_settings()
+    return bool(policy.explain_denial(own, Visitor(proved=True), "launch"))
+
+
+def _draw_passcode_field(place: str) -> None:
+    tries: list[float] = st.session_state.setdefault(_TRIES, [])
+    with st.form(f"access.form.{place}", clear_on_submit=True, border=False):
+        typed = st.text_input(
+            tr("access.passcode"), type="password", max_chars=1024, autocomplete="off"
+        )
+        is_submitted = st.form_submit_button(tr("access.submit"), width="stretch")
+    if is_submitted and typed and GATE.try_passcode(typed, tries, find_visitor_network()):
+        st.session_state[_PROVED] = True
+        st.rerun()
+    minutes = math.ceil(GATE.compute_wait(tries, find_visitor_network()) / 60)
+    if minutes:
+        st.error(tr("access.wait", minutes=minutes), icon=":material/hourglass_top:")
+    elif is_submitted:
+        st.error(tr("access.wrong"), icon=":material/error:")
 
 
 def _draw_login() -> None:
@@ -130,7 +150,7 @@ def _draw_login() -> None:
     else:
         if failed:
             st.error(tr("access.failed"), icon=":material/error:")
-        _offer_login()
+        _offer_login("sidebar")
 
 
 def _has_login_failed() -> bool:
@@ -141,11 +161,11 @@ def _has_login_failed() -> bool:
     return bool(st.session_state.get(_FAILED))
 
 
-def _offer_login() -> None:
+def _offer_login(place: str) -> None:
     """The button, and for those who may see the board inside another page the way out of it."""
     framed = bool(st.context.is_embedded)
     pressed = not framed and st.button(
-        tr("access.login"), key="access.login", icon=":material/login:", type="primary"
+        tr("access.login"), key=f"access.login.{place}", icon=":material/login:", type="primary"
     )
     if pressed:
         st.login()

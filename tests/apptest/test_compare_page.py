@@ -254,10 +254,15 @@ def test_runs_with_another_simulated_user_are_held_against_each_other(
     assert not app.warning
     assert heading in shown
     assert agree in shown
+    answer = (
+        "1 of 3 tasks end the same: **33.3%**" if language == "en" else "3 个任务中有 1 个结果相同"
+    )
+    assert answer in shown
+    assert not app.expander, "runs that are compared here are not listed as not compared"
     users, figures, cells, paired = (table.value for table in app.table[-4:])
     assert users.iloc[0].tolist()[1] == rules
     assert "openai:user" in users.iloc[1].tolist()[1].replace("\\", "")
-    assert "33.3 %" in str(figures.values).replace("\\", "")
+    assert "33.3%" in str(figures.values).replace("\\", "")
     assert [row[1:] for row in cells.values.tolist()] == [["1", "1"], ["1", "0"]]
     assert [row[1] for row in paired.values.tolist()[2:5]] == ["1", "1", "1"]
     tasks = app.dataframe[-1].value

@@ -108,7 +108,7 @@ def test_the_panel_of_a_board_is_shown_with_its_figures(store, language):
     assert any(heading in element.value for element in app.subheader)
     profiles, pairs, calibration = (element.value for element in app.dataframe[-3:])
     assert list(profiles.iloc[:, 0]) == ["openai:mild", "openai:shy", "openai:stern"]
-    assert list(profiles.iloc[:, 2]) == ["75 %", "50 %", "25 %"]
+    assert list(profiles.iloc[:, 2]) == ["75%", "50%", "25%"]
     assert list(pairs["κ"])[1] == "0.20"
     assert list(calibration.iloc[:, 1]) == ["3", "2", "3"]
 

@@ -155,7 +155,7 @@ def test_the_terminal_tells_the_same(settings, capsys):
     assert main(["compare", "rules", "model", "--data", settings.data]) == 0
     text = capsys.readouterr().out
     assert f"{BENCHMARK}: These runs differ in the simulated user" in text
-    assert "62.5 % (" in text
+    assert "62.5% (" in text
     assert f"{BENCHMARK}: Tasks with different outcomes: 3 of 8" in text
     assert main(["compare", "rules", "model", "--json", "--data", settings.data]) == 0
     [calibration] = json.loads(capsys.readouterr().out)["calibrations"]

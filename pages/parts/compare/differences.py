@@ -202,9 +202,17 @@ def draw_pair_table(
         st.caption(tr("runs.comparison_incomplete"))
 
 
-def draw_incompatibilities(comparison: Lineup, base: ComparedRun) -> None:
-    """What cannot be measured against the base, and why, in full."""
-    issues = comparison_runs.find_incompatibilities(comparison, base)
+def draw_incompatibilities(
+    comparison: Lineup, base: ComparedRun, calibrations: Sequence[UserCalibration] = ()
+) -> None:
+    """What cannot be measured against the base, and why, in full; runs that differ in the simulated
+    user alone are compared in a way of their own."""
+    calibrated = {(each.letters[1], each.benchmark) for each in calibrations}
+    issues = [
+        issue
+        for issue in comparison_runs.find_incompatibilities(comparison, base)
+        if (issue.letter, issue.benchmark) not in calibrated
+    ]
     if not issues:
         return
     title = tr("compare.obstacles", base=base.letter, count=len(issues))
@@ -351,10 +359,19 @@ def draw_calibrations(calibrations: Sequence[UserCalibration]) -> None:
     """How far outcomes agree between runs that differ in the simulated user, and their tasks."""
     for number, calibration in enumerate(calibrations):
         st.subheader(escape_markdown(benchmark_title(calibration.benchmark)), anchor=False)
+        if calibration.agreement is not None and calibration.interval is not None:
+            same = len(calibration.tasks) - len(calibration.disagreements)
+            figures = {
+                "rate": f"{calibration.agreement:.1f}",
+                "low": f"{calibration.interval.low:.1f}",
+                "high": f"{calibration.interval.high:.1f}",
+            }
+            count = {"same": same, "count": len(calibration.tasks)}
+            st.markdown(tr("compare.calibration.answer", **count, **figures))
+        st.caption(tr("compare.calibration.about"))
         for title, columns, rows in comparison_report.build_calibration_tables(calibration, tr):
             st.markdown(f"**{title}**")
             tables.draw_word_table(columns, rows, title)
-        st.caption(tr("compare.calibration.about"))
         _draw_calibrated_tasks(calibration, f"compare.calibrated.{number}")
 
 

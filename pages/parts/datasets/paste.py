@@ -263,17 +263,17 @@ def _edit_references(asked: DraftInput, draft: Draft) -> dict[int, str]:
 def _draw_problems(draft: Draft) -> None:
     problems = draft.problems
     st.error(tr("datasets.paste.problems", count=len(problems)), icon=":material/error:")
-    columns = {
+    columns = {  # the problem first: a phone shows no more than that
+        "problem": [to_plain_line(localize_note(problem.problem), 400) for problem in problems],
         "field": [tr(f"datasets.paste.field.{problem.field}") for problem in problems],
         "number": _list_positions([problem.statement for problem in problems]),
         "line": _list_positions([problem.line for problem in problems]),
-        "problem": [to_plain_line(localize_note(problem.problem), 400) for problem in problems],
     }
     config = {
+        "problem": text_column("datasets.paste.problem", 640),
         "field": text_column("datasets.paste.field", 110),
         "number": number_column("datasets.paste.number", width=80),
         "line": number_column("datasets.paste.line", width=60),
-        "problem": text_column("datasets.paste.problem", 640),
     }
     draw_grid(columns, config, tr("datasets.paste.problems_alt"), tallest=10)
 

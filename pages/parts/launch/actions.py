@@ -332,6 +332,7 @@ def draw_launch_refused(reason: str) -> None:
     with st.container(border=True, gap="small"):
         st.markdown(f"#### :material/lock: {tr('access.closed')}")
         st.markdown(escape_markdown(reason[:1].upper() + reason[1:], 400))
+        visitor.draw_sign_in_here()
         st.caption(tr(f"access.how.{mode}"))
         with st.container(horizontal=True):
             widgets.draw_link(page_links.RANKING, tr("access.board"), "leaderboard")

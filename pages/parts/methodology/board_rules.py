@@ -286,7 +286,7 @@ def _draw_panel_table(names: Sequence[str], rows: Sequence[tuple[str, ...]], alt
 
 
 def _format_vote_share(rate: float | None, sign: str = "") -> str:
-    return DASH if rate is None else f"{100 * rate:{sign}.0f} %"
+    return DASH if rate is None else f"{100 * rate:{sign}.0f}%"
 
 
 def _format_kappa(value: float | None) -> str:
