@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalcore import catalog
-from evalcore.cli import hub, logs, trackers
-from evalcore.cli.terminal import get_language
+from evalcore.cli import hub, logs, terminal, trackers
 from evalcore.errors import FileError, UsageError
 from evalcore.i18n import Note
 from evalcore.plain_text import format_count
@@ -193,9 +192,8 @@ def _export_run(args: argparse.Namespace) -> int:
         return _EXPORTERS[args.format](args, folder)
     if args.format in exporters:
         return _export_for_benchmark(args, folder, exporters[args.format])
-    parts = reports.iterate_report(
-        folder, args.format, show_gated=settings.show_gated, language=get_language()
-    )
+    gated, language = settings.show_gated, terminal.get_language()
+    parts = reports.iterate_report(folder, args.format, show_gated=gated, language=language)
     return _write_report_parts(args, parts)
 
 

@@ -45,10 +45,8 @@ def _build_file(run: str, form: str, settings: Settings, language: str) -> bytes
     if form == RECORDS_FORM:
         return _zip_records(folder, settings)
     censored = redaction.build_redactor(settings)
-    gated = settings.show_gated
-    return reports.render_report(
-        folder, form, show_gated=gated, censored=censored, language=language
-    ).encode()
+    look = {"show_gated": settings.show_gated, "censored": censored, "language": language}
+    return reports.render_report(folder, form, **look).encode()
 
 
 def _zip_records(folder: RunFolder, settings: Settings) -> bytes:

@@ -95,26 +95,9 @@ _CASE_FIELDS = (
 )
 
 
-def render_report(
-    folder: RunFolder,
-    format: str,
-    experiment: str = "",
-    *,
-    show_gated: bool = False,
-    censored: Redactor | None = None,
-    language: str = DEFAULT,
-) -> str:
+def render_report(folder: RunFolder, format: str, experiment: str = "", **look: Any) -> str:
     """`iterate_report` as one text."""
-    return "".join(
-        iterate_report(
-            folder,
-            format,
-            experiment,
-            show_gated=show_gated,
-            censored=censored,
-            language=language,
-        )
-    )
+    return "".join(iterate_report(folder, format, experiment, **look))
 
 
 def iterate_report(
