@@ -45,8 +45,10 @@ def _build_file(run: str, form: str, settings: Settings, language: str) -> bytes
     if form == RECORDS_FORM:
         return _zip_records(folder, settings)
     censored = redaction.build_redactor(settings)
-    look = {"show_gated": settings.show_gated, "censored": censored, "language": language}
-    return reports.render_report(folder, form, **look).encode()
+    words = reports.render_report(
+        folder, form, show_gated=settings.show_gated, censored=censored, language=language
+    )
+    return words.encode()
 
 
 def _zip_records(folder: RunFolder, settings: Settings) -> bytes:
