@@ -61,8 +61,8 @@ from evalcore.benchmarks.bfcl.score import (
     build_call_sections,
     build_turn_sections,
     classify_call_reading,
-    classify_conversation_reading,
     decode_answer,
+    describe_conversation_reading,
     score_all_views,
 )
 from evalcore.benchmarks.bfcl.score import classify_abstention as abstention
@@ -309,17 +309,9 @@ class Bfcl(Benchmark):
                 entry, answers.extract_call_turns(episode), self._get_simulators()
             )
             scored_views = {"official": examined.scored}
-            turn_reading = classify_conversation_reading(
-                decode_answer(entry, *message_answer)
-                for message_answer in answers.list_message_answers(episode)
-            )
-            return self._build_call_verdict(
-                sample,
-                episode,
-                scored_views,
-                build_turn_sections(examined.outcome),
-                {"call_reading": turn_reading} if turn_reading else {},
-            )
+            sections = build_turn_sections(examined.outcome)
+            facts = describe_conversation_reading(entry, answers.list_message_answers(episode))
+            return self._build_call_verdict(sample, episode, scored_views, sections, facts)
         answer, mode = answers.extract_call_answer(episode)
         reading = decode_answer(entry, answer, mode)
         scored_views = score_all_views(reading)
@@ -334,7 +326,7 @@ class Bfcl(Benchmark):
                 name: scored if quoted and name == "tolerant" else failed
                 for name, scored in scored_views.items()
             }
-        facts: dict[str, str] = {}
+        facts = {}
         if "irrelevance" in sample.metric:
             facts["answer_kind"] = abstention(reading)
         if call_reading := classify_call_reading(reading) or ("lost" if unparsable else None):
@@ -352,7 +344,8 @@ class Bfcl(Benchmark):
     def _evaluate_agentic(self, sample: Sample, entry: BfclEntry, episode: Episode) -> Verdict:
         scored, text = agentic.score_final_message(entry, episode)
         sections = (agentic.build_answer_section(entry, text),)
-        facts = {"web": str(episode.state["web"])} if "web" in episode.state else {}
+        facts = describe_conversation_reading(entry, answers.list_message_answers(episode))
+        facts |= {"web": str(episode.state["web"])} if "web" in episode.state else {}
         if sample.metric == "memory_vector" and "memory_calls" in episode.state:
             facts["similarity"] = self.options[SIMILARITY] or STAND_IN
         return self._build_call_verdict(sample, episode, {"official": scored}, sections, facts)

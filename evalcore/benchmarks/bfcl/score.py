@@ -114,6 +114,16 @@ def classify_conversation_reading(readings: Iterable[DecodedAnswer]) -> CallRead
     return "native" if made else None
 
 
+def describe_conversation_reading(
+    entry: BfclEntry, message_answers: Iterable[tuple[Any, str]]
+) -> dict[str, Any]:
+    """The details `call_reading` and `lost_to_format` of a conversation's verdict, by its answers
+    with their modes; nothing where no answer tried a call."""
+    readings = (decode_answer(entry, answer, mode) for answer, mode in message_answers)
+    kind = classify_conversation_reading(readings)
+    return {"call_reading": kind, "lost_to_format": kind == "lost"} if kind else {}
+
+
 # What an answer did where no function fits: upstream counts all but a readable call as right.
 # The four kinds keep apart what upstream adds up: a real abstention, an answer that tried a call
 # which upstream cannot read, and no answer at all.
