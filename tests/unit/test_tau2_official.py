@@ -14,9 +14,11 @@ from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.official_texts import OfficialTexts, store_official_texts
 from evalcore.benchmarks.registry import instantiate_benchmark
 from evalcore.benchmarks.tau2_bench.card import BANK
+from evalcore.benchmarks.tau2_bench.dataset import load_sample_world, to_task
 from evalcore.benchmarks.tau2_bench.environment import loaders
+from evalcore.benchmarks.tau2_bench.environment.reward import start_environment
 from evalcore.benchmarks.tau2_bench.environment.tasks import Scenario, read_task
-from evalcore.benchmarks.tau2_bench.official import Tau2Texts, format_scenario
+from evalcore.benchmarks.tau2_bench.official import Tau2Texts, format_scenario, read_answer
 from evalcore.errors import EnvironmentFailure, IntakeError, UsageError
 from evalcore.exchange.tau2_bench import read_tau2_texts, write_tau2_texts
 from evalcore.intake.python_tools import read_tool_schemas
@@ -117,6 +119,37 @@ def test_a_call_as_text_is_lost_to_its_format(texts, said, lost):
     assert episode.state["call_readings"].get("lost", 0) == lost
     verdict = asyncio.run(benchmark.evaluate_sample(samples[0], episode))
     assert bool(verdict.details.get("lost_to_format")) == bool(lost)
+
+
+def test_numbers_beyond_the_bound_are_written_as_upstream_writes_them(texts):
+    _, samples = build(texts, domain="airline")
+    world, task = load_sample_world(samples[0]), to_task(samples[0])
+    environment = start_environment(world, task)
+    number, reservation = next(environment.state.agent.rows("reservations"))
+    user = environment.state.agent.get("users", reservation["user_id"])
+    written = {"reservation_id": number, "total_baggages": 10**19, "nonfree_baggages": 0}
+    written["payment_id"] = next(iter(user["payment_methods"]))
+    call = ToolCall("c1", "update_reservation_baggages", json.dumps(written))
+    reading = read_answer(Completion(tool_calls=(call,)), 0)
+    [(name, kwargs)] = reading.calls
+    before = environment.state.agent.hash()
+    said, done = environment.try_call(name, kwargs, "assistant")
+    assert done, said
+    assert environment.state.agent.hash() != before
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments"),
+    [
+        ('{"n": 1000000000000000}', {"n": 10**15}),
+        ('{"n": [-1e16, {"m": 9999999999999999999999}]}', {"n": [-1e15, {"m": 10**15}]}),
+        ('{"n": Infinity, "m": true}', {"n": 1e15, "m": True}),
+        ('{"n": NaN}', {"n": "nan"}),
+    ],
+)
+def test_numbers_are_held_at_the_bound(text, arguments):
+    reading = read_answer(Completion(tool_calls=(ToolCall("c1", "f", text),)), 0)
+    assert reading.calls == (("f", arguments),)
 
 
 def test_upstreams_limits_end_it(texts):

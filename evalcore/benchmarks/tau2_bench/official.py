@@ -41,6 +41,7 @@ from evalcore.benchmarks.tau_bench.conversation import (
     ConversationResult,
     add_answer_usage,
 )
+from evalcore.benchmarks.tau_bench.environment.tools import clamp_numbers
 from evalcore.benchmarks.tau_bench.user_simulators import NO_ANSWER
 from evalcore.errors import EnvironmentFailure, TargetFailure, UsageError
 from evalcore.i18n import Note
@@ -201,10 +202,10 @@ def read_answer(answer: Completion, step: int) -> Reading | None:
             return None
         if not isinstance(arguments, dict):
             return None
-        kwargs = to_plain_value(arguments)
+        kwargs = to_plain_value(clamp_numbers(arguments))
         calls.append((replace_surrogates(call.name), kwargs))
-        call_id = call.id or f"call_{step}_{at}"
-        sent.append(msgspec.structs.replace(call, id=call_id, arguments=json.dumps(kwargs)))
+        written, call_id = json.dumps(to_plain_value(arguments)), call.id or f"call_{step}_{at}"
+        sent.append(msgspec.structs.replace(call, id=call_id, arguments=written))
     if not calls and not answer.text.strip():
         return None
     return Reading(tuple(calls), tuple(sent))

@@ -131,6 +131,18 @@ def find_bounds_problem(
     return ""
 
 
+def clamp_numbers(value: Any) -> Any:
+    """The value with numbers beyond the bound at the bound: a write of such a number leaves a
+    database that no ground truth leaves, as it does upstream."""
+    if isinstance(value, dict):
+        return {name: clamp_numbers(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [clamp_numbers(item) for item in value]
+    if isinstance(value, int | float) and abs(value) > MAX_NUMBER:
+        return type(value)(MAX_NUMBER if value > 0 else -MAX_NUMBER)
+    return value
+
+
 def _is_plain_value(value: Any) -> bool:
     if isinstance(value, float):
         return isfinite(value) and abs(value) <= MAX_NUMBER
