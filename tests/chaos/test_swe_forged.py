@@ -16,11 +16,14 @@ from evalcore.benchmarks.swe_bench.dataset import load_swe_samples, to_swe_task
 from evalcore.benchmarks.swe_bench.evaluate_patch import (
     REFUSING,
     HardenedResult,
+    SubmittedAnswer,
     check_hardened,
     check_usability,
+    evaluate_answer,
 )
 from evalcore.benchmarks.swe_bench.execution import LIMITS, execute_patch
 from evalcore.benchmarks.swe_bench.grade import is_resolved
+from evalcore.benchmarks.swe_bench.patches.official import extract_official_patch
 from evalcore.settings import ROOT
 from tests.support.swe_forged import (
     ADAPTIVE,
@@ -31,12 +34,14 @@ from tests.support.swe_forged import (
     Changes,
 )
 from tests.support.swe_tasks import patch_of
+from tests.support.swe_tricks import HONEST_FORMS, HONEST_RULES, RULES, TRICKS
 
 pytestmark = pytest.mark.slow
 
 FOLDER = ROOT / "datasets" / "swe_bench"
 TASKS = {sample.id: to_swe_task(sample) for sample in load_swe_samples(DatasetSource(str(FOLDER)))}
 INIKEEP = TASKS["evalboard__inikeep-3"]
+PLURALS = TASKS["evalboard__plurals-4"]
 
 
 @cache
@@ -100,3 +105,32 @@ def test_honest_variants_of_every_task_pass(number: int) -> None:
     official, result = look_at(task, changed)
     assert official
     assert result.resolved, (result.flags, result.unproved)
+
+
+@pytest.mark.sampled(11)
+@pytest.mark.parametrize("name", TRICKS)
+def test_no_trick_passes(name: str) -> None:
+    changed = f"{read_tree(PLURALS, patched=False)[RULES]}\n\n{TRICKS[name]}\n"
+    official, result = look_at(PLURALS, {RULES: changed}, seconds=40)
+    assert not result.resolved
+    assert bool(REFUSING & {*result.flags}) == official
+
+
+@pytest.mark.sampled(9)
+@pytest.mark.parametrize("name", HONEST_RULES)
+def test_another_way_to_do_it_passes(name: str) -> None:
+    changed = HONEST_RULES[name](read_tree(PLURALS, patched=True)[RULES])
+    official, result = look_at(PLURALS, {RULES: changed})
+    assert official
+    assert result.resolved, (result.flags, result.unproved)
+
+
+@pytest.mark.sampled(7)
+@pytest.mark.parametrize("name", HONEST_FORMS)
+def test_another_way_to_write_it_down_passes(name: str) -> None:
+    """As it stands, or in the reading that repairs what has one meaning alone."""
+    text = HONEST_FORMS[name](PLURALS.patch, read_tree(PLURALS, patched=True)[RULES])
+    answer = SubmittedAnswer(extract_official_patch(text), text)
+    evaluation = evaluate_answer(PLURALS, answer, None)
+    looks = (evaluation.hardened, evaluation.rerun_hardened)
+    assert any(look is not None and look.resolved for look in looks), evaluation.repaired

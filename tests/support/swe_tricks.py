@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-MODULE = "plurals/rules.py"
+RULES = "plurals/rules.py"
 
 _FRAMES = """
 import sys as _sys
@@ -353,5 +353,5 @@ def _whole(patch: str, text: str) -> str:
     lines = text.splitlines()
     changed = {new: old for old, new in swaps}
     before = [changed.get(line, line) for line in lines]
-    head = f"diff --git a/{MODULE} b/{MODULE}\n--- a/{MODULE}\n+++ b/{MODULE}\n@@ -1,{len(before)} +1,{len(lines)} @@\n"
+    head = f"diff --git a/{RULES} b/{RULES}\n--- a/{RULES}\n+++ b/{RULES}\n@@ -1,{len(before)} +1,{len(lines)} @@\n"
     return head + "".join(f"-{line}\n" for line in before) + "".join(f"+{line}\n" for line in lines)

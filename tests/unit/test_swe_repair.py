@@ -140,6 +140,7 @@ def _result(text: str, path: str, tmp_path: Path) -> str:
     return (folder / path).read_bytes().decode() if (folder / path).exists() else "gone"
 
 
+A_TEXT = "def one():\n    x = 1\n    return x\n\n\ndef two():\n    x = 1\n    return x\n"
 CHANGED = {
     "line of the header chooses": (
         A + "@@ -7,2 +7,2 @@\n-    x = 1\n+    x = 2\n     return x\n",
@@ -297,6 +298,18 @@ CHANGED = {
         "pkg/b.py",
         "A = 2\nB = 2\nC = 3\n",
     ),
+    "a whole file in a fence below its name": (
+        f"The fix is in\n\n`pkg/b.py`:\n\n```python\n{A_TEXT}```\n\n**pkg/a.py**\n"
+        f"```python\n{A_TEXT.replace('= 1', '= 2', 1)}```\nThat is all.\n".replace("b.py", "a.py"),
+        "pkg/a.py",
+        A_TEXT.replace("= 1", "= 2", 1),
+    ),
+    "a header that contradicts its hunk": (
+        f"```diff\n{A}@@ -1,2 +1,30 @@\n def one():\n-    x = 1\n+    x = 2\n     return x\n \n \n"
+        " def two():\n```\n",
+        "pkg/a.py",
+        A_TEXT.replace("= 1", "= 2", 1),
+    ),
     "blank lines stripped off the end": (
         A + "@@ -1,5 +1,5 @@\n-def one():\n+def zero():\n     x = 1\n     return x",
         "pkg/a.py",
@@ -332,6 +345,17 @@ REFUSED: dict[str, tuple[str, RefusalKind]] = {
         B + "@@ -1,3 +1,5 @@\n-A = 1\n+A = 2\n B = 2\n C = 3\n@@ -9 +9 @@\n",
         "short",
     ),
+    "new lines announced that are not there": (
+        f"```diff\n{A}@@ -1,6 +1,30 @@\n def one():\n-    x = 1\n+    x = 2\n     return x\n \n \n"
+        " def two():\n```\n",
+        "short",
+    ),
+    "a part of a file in a fence": (
+        "`pkg/a.py`:\n```python\ndef one():\n    x = 2\n    return x\n```\n",
+        "elided",
+    ),
+    "a fence of a file that is not there": ("`pkg/x.py`:\n```python\nA = 2\n```\n", "file"),
+    "a fence that does not end": (f"`pkg/a.py`:\n```python\n{A_TEXT}", "cut"),
     "a header and nothing behind": (B + "@@ -1 +1 @@\n-A = 1\n+A = 2\n" + A, "cut"),
     "a command line of git and nothing behind": (
         B + "@@ -1 +1 @@\n-A = 1\n+A = 2\ndiff --git a/lib/b.py b/lib/b.py\n",

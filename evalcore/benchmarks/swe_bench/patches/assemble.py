@@ -124,6 +124,8 @@ _MAX_SEARCHED_CHARS = 400_000_000
 _MAX_UNNAMED_HUNKS = 20
 #: A whole file that keeps less of the old one was not given whole.
 _MIN_COMMON_SHARE = 0.5
+#: That of a file in a fence, of which nothing says that it is whole.
+_MIN_FENCED_SHARE = 0.8
 _SHORT_FILE = 10  # lines
 _ELISION = re.compile(
     r"\s*(?:#|//|/\*|<!--|;|\*)?\s*\[?(?:\.{3}|…).{0,40}"
@@ -271,6 +273,14 @@ def _replace_whole_file(file: ParsedFile, context: _RepairContext) -> None:
     ]
 
 
+def _replace_fenced_file(file: ParsedFile, context: _RepairContext) -> None:
+    path = find_existing_file(clean_file_name(file.old), context.tree, exactly=True)
+    old = context.open_file(path).source.texts
+    if len(match_common_lines(old, file.content)) < _MIN_FENCED_SHARE * len(old):
+        raise PatchRefused("elided")
+    _replace_whole_file(file, context)
+
+
 def _list_patch_names(file: ParsedFile) -> list[str]:
     names = (clean_file_name(file.new), clean_file_name(file.old))
     return [name for name in names if name and name != NULL]
@@ -383,4 +393,5 @@ _ACTIONS: dict[str, Callable[[ParsedFile, _RepairContext], None]] = {
     "delete": _delete_file,
     "rename": _apply_rename,
     "whole": _replace_whole_file,
+    "fenced": _replace_fenced_file,
 }

@@ -29,9 +29,10 @@ from evalcore.records import Record
 # - equally many, at most 3, and it begins and ends with context;
 # - equally many, more than 3, and it ends with full context;
 # - unequally many old and new lines, and it begins and ends with full context, every line right.
-# It never is if only old or only new lines are missing. Where the text ends with the hunk, it must
-# end with full context in any case: exactly three lines, or the last of the file. More than three
-# would lead on to the next change.
+# A header that announces too few of one side and too many of the other counts nothing: it is taken
+# as in the last case. The hunk never is complete if only old or only new lines are missing. Where
+# the text ends with the hunk, it must end with full context in any case: exactly three lines, or
+# the last of the file. More than three would lead on to the next change.
 
 #: Lines of context that git and diff put around a change.
 CONTEXT = 3
@@ -60,7 +61,7 @@ def _lacks_only_context(
     old: int, new: int, hunk: ParsedHunk, position: HunkPosition, source: SourceFile
 ) -> bool:
     """Whether `old` and `new` lines, of which one is above 0, cannot be part of the change."""
-    if old <= 0 or new <= 0:
+    if min(old, new) == 0 or max(old, new) < 0:
         return False
     lines = position.reading.lines
     leading, trailing = _count_leading_context(lines), _count_leading_context(lines[::-1])

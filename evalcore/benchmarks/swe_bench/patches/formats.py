@@ -63,6 +63,28 @@ def _strip_file_numbers(lines: Sequence[str]) -> Sequence[str]:
     return [match[2] or "" for match in matches]
 
 
+def parse_fenced_files(text: str) -> ParsedPatch:
+    """The files that stand whole in a fence each, below their names or behind the marks of the
+    fence; of several for one file the last. Raises PatchRefused where one does not end."""
+    lines = split_patch_lines(text)
+    files: dict[str, ParsedFile] = {}
+    at = passed = 0
+    while at < len(lines):
+        if not is_fence(lines[at]):
+            at += 1
+            continue
+        above = lines[max(passed, at - _LINES_ABOVE) : at]
+        name = _fence_name(lines[at]) or _find_name_above(above)
+        end = next((n for n in range(at + 1, len(lines)) if is_fence(lines[n])), None)
+        if end is None:
+            raise PatchRefused("cut" if name else "none")
+        if name:
+            content = tuple(lines[at + 1 : end])
+            files[name] = ParsedFile(old=name, new=name, action="fenced", content=content)
+        at = passed = end + 1
+    return ParsedPatch("full_file", tuple(files.values()))
+
+
 # Blocks of SEARCH and REPLACE, with the file named above them. Source of the form: the
 # documentation of aider, whose file name stands bare or in a fence, and that of Agentless, which
 # writes "### " before it. The lines that both halves share become context, so that a block is
@@ -220,6 +242,7 @@ def _add_section_lines(section: _Section, header: str, raw: Sequence[str]) -> No
             raise PatchRefused("large")
 
 
+_HUNK = re.compile(r"^[ \t]*@@", re.MULTILINE)
 #: A line that only a patch of a format has, and the reader of the format.
 _FORMATS: tuple[tuple[re.Pattern[str], Callable[[str], ParsedPatch]], ...] = (
     (re.compile(r"^\*\*\* (?:Begin Patch|Update File: |Add File: )", re.MULTILINE), parse_v4a),
@@ -230,8 +253,9 @@ _FORMATS: tuple[tuple[re.Pattern[str], Callable[[str], ParsedPatch]], ...] = (
 
 
 def parse_any_format(text: str) -> ParsedPatch:
-    """The patch in a text, read in the format that comes last in it, as an answer does. Raises
-    PatchRefused: "none" where there is no patch, and what the readers raise."""
+    """The patch in a text, read in the format that comes last in it, as an answer does; without
+    any, the files in its fences. Raises PatchRefused: "none" where there is no patch, and what the
+    readers raise."""
     last = -1
     reader: Callable[[str], ParsedPatch] = parsed_patch.parse_unified
     for pattern, candidate in _FORMATS:
@@ -239,6 +263,8 @@ def parse_any_format(text: str) -> ParsedPatch:
         if at > last:
             last, reader = at, candidate
     parsed = reader(text)
+    if not parsed.files and last < 0 and not _HUNK.search(text):
+        parsed = parse_fenced_files(text)
     if not parsed.files:
         raise PatchRefused("none")
     return parsed

@@ -71,7 +71,7 @@ def is_patch_edge(line: str) -> bool:
     return is_fence(line) or (line[:1] == "<" and _TAG.fullmatch(line) is not None)
 
 
-Action = Literal["change", "create", "delete", "rename", "whole"]
+Action = Literal["change", "create", "delete", "rename", "whole", "fenced"]
 Format = Literal["unified", "v4a", "search_replace", "full_file"]
 NULL = "/dev/null"
 
