@@ -414,10 +414,12 @@ def run_swe_prepare(
             raise UsageError(Note("swe_not_fetched", source=source, command=fetch))
         raise UsageError(Note("swe_no_source", source=source, names=", ".join(NAMES)))
     samples = load_swe_samples(DatasetSource(str(path)), settings.swe_repositories)
-    wanted = {name for name in flags["only"].split(",") if name}
-    tasks = [to_swe_task(sample) for sample in samples if not wanted or sample.id in wanted]
+    chosen = set(filter(None, map(str.strip, flags["only"].split(","))))
+    if unknown := sorted(chosen - {sample.id for sample in samples}):
+        raise UsageError(Note("swe_none_of", source=source, names=", ".join(unknown)))
+    tasks = [to_swe_task(sample) for sample in samples if not chosen or sample.id in chosen]
     if not tasks:
-        raise UsageError(Note("swe_none_of", source=source, names=flags["only"]))
+        raise UsageError(Note("plan_no_case", path=source, benchmark="swe_bench"))
     folder = Path(flags["folder"]) if flags["folder"] else find_prepared_folder(settings)
     if not flags["jobs"].isdecimal() or not 1 <= int(flags["jobs"]) <= 64:
         raise UsageError(Note("cli_jobs_range"))

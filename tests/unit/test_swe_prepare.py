@@ -220,12 +220,19 @@ class Disk:
     [
         ({"jobs": "0"}, "--jobs"),
         ({"only": "nobody"}, "contains none of nobody"),
+        ({"only": "evalboard__wordbox-1, nobody"}, "contains none of nobody"),
         ({"specs": ""}, "--specs"),
     ],
 )
 def test_bad_flags(rig: dict[str, Any], flags: dict[str, str], words: str) -> None:
     with pytest.raises(UsageError, match=words):
         run(rig, **flags)
+
+
+def test_a_file_without_tasks_is_refused(rig: dict[str, Any]) -> None:
+    rig["tasks"] = os.devnull
+    with pytest.raises(UsageError, match="contains no cases for swe_bench"):
+        run(rig)
 
 
 def test_runs_find_what_was_prepared(rig: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
