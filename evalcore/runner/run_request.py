@@ -67,17 +67,9 @@ class Estimate(Record, frozen=True):
 
 #: What a preflight looks at, in the order in which people read it. `usage`: whether tokens are
 #: counted; `price`: whether an answer can be priced.
-CapabilityName = Literal[
-    "key",
-    "model",
-    "tools",
-    "tool_results",
-    "sampling",
-    "token_limit",
-    "streaming",
-    "usage",
-    "price",
-]
+_Asked = Literal["key", "model", "tools", "tool_results"]
+_Measured = Literal["sampling", "token_limit", "streaming", "usage", "price"]
+CapabilityName = Literal[_Asked, _Measured]
 CapabilityState = Literal["yes", "no", "unknown"]
 
 

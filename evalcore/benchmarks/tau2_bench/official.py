@@ -21,12 +21,7 @@ from typing import Any
 
 import msgspec
 
-from evalcore.benchmarks.agents import (
-    Tool,
-    classify_call_reading,
-    is_withheld,
-    parse_native_turn,
-)
+from evalcore.benchmarks.agents import Tool, classify_call_reading, is_withheld, parse_native_turn
 from evalcore.benchmarks.call_decoding.call import replace_surrogates, to_plain_value
 from evalcore.benchmarks.tau2_bench.card import BANK, RETRIEVALS
 from evalcore.benchmarks.tau2_bench.environment.tasks import Scenario, Task

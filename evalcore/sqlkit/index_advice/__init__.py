@@ -40,21 +40,11 @@ _CLEARLY = 0.8
 
 #: The work of the question's statement after some CREATE INDEX statements.
 Measure = Callable[[tuple[str, ...]], Work]
-EffectFinding = Literal[
-    "as_good",
-    "weaker",
-    "useless",
-    "needless",
-    "invalid",
-    "too_many",
-    "not_needed",
-    "cannot_help",
-    "helps",
-    "right_sentence",
-    "no_effect",
-    "no_count",
-    "unsupported",
+_Effect = Literal["as_good", "weaker", "useless", "needless", "invalid", "too_many", "helps"]
+_Sentence = Literal[
+    "not_needed", "cannot_help", "helps", "right_sentence", "no_effect", "no_count", "unsupported"
 ]
+EffectFinding = Literal[_Effect, _Sentence, "unsupported"]
 
 
 class Expectation(Record, frozen=True):
