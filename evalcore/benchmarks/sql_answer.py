@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 
 from evalcore.benchmarks.answer_scoring import LIMIT, ExtractionKind
 from evalcore.benchmarks.sql_choice import Candidate, Question, choose_candidate
@@ -41,6 +42,7 @@ from evalcore.benchmarks.sql_roles import (
     is_refusal,
     is_withdrawn,
     mark_recommendation,
+    refers_back,
 )
 from evalcore.benchmarks.sql_text import (
     StatementParser,
@@ -157,7 +159,9 @@ def _find_sql_candidates(text: str, question: Question) -> list[Candidate]:
     """Whatever stands as code in a text, in the order of the text; prose is read only where no code
     answers, and nothing after an answer where a model goes on with the next question."""
     # without what a model did before it answered, and without what it goes on with
-    for part in (drop_tool_turns(text), text[: find_next_question(text)]):
+    following = find_next_question(text)
+    is_other = not question.names_objects(text[following:])
+    for part in (drop_tool_turns(text), text[:following] if is_other else text):
         candidates = _find_sql_candidates(part, question) if len(part) < len(text) else []
         if any(map(question.is_answered_by, candidates)):
             return candidates
@@ -193,9 +197,15 @@ def _find_sql_candidates(text: str, question: Question) -> list[Candidate]:
 
 def _read_blocks(blocks: Sequence[Block], question: Question) -> Iterator[Candidate]:
     """The candidates in marked pieces, each with the words before it."""
-    for block in blocks:
+    is_taken_back = False
+    for block, following in zip_longest(blocks, blocks[1:]):
         body, role = unescape_entities(block.body), detect_candidate_role(block.before)
-        role = "rejected" if is_withdrawn(block.after) else role
+        if is_taken_back and role == "rejected":  # words of the block before
+            role = "next"
+        is_taken_back = is_withdrawn(block.after) or (
+            following is not None and refers_back(following.before)
+        )
+        role = "rejected" if is_taken_back else role
         dialect = _detect_dialect(block)
         body = body if question.parser.accepts(body) else unescape_breaks(body)
         if is_only_comments(body) or len(body.split(None, 1)) < 2:  # a keyword that is marked
@@ -203,9 +213,9 @@ def _read_blocks(blocks: Sequence[Block], question: Question) -> Iterator[Candid
         if starts_like_sql(body):
             sql = cut_trailing_prose(body, question.parser)
             yield Candidate(sql, role, dialect=dialect)
-            following = _START.search(body, len(sql)) if question.is_quoted(sql) else None
-            if following is not None:  # the original, and the answer below it
-                sql = cut_trailing_prose(body[following.start("sql") :], question.parser)
+            below = _START.search(body, len(sql)) if question.is_quoted(sql) else None
+            if below is not None:  # the original, and the answer below it
+                sql = cut_trailing_prose(body[below.start("sql") :], question.parser)
                 yield Candidate(sql, dialect=dialect)
             continue
         inner = [

@@ -64,6 +64,13 @@ _CHANGED_TABLE = re.compile(
     re.I,
 )
 _SET_OPERATOR = re.compile(r"\s*\)*\s*(?:union|except|intersect|minus)\b")
+#: The last part of a name after a word that a table or a routine follows.
+_NAMED = re.compile(
+    r"\b(?:FROM|JOIN|INTO|UPDATE|TABLE|VIEW|PROC|PROCEDURE|FUNCTION|TRIGGER)\s+"
+    r"(?:[\"`\[]?\w+[\"`\]]?\s*\.\s*)*[\"`\[]?(\w+)",
+    re.I,
+)
+_WORD = re.compile(r"\w+")
 _TOKEN = re.compile(r"'(?:[^']|'')*'|\w+|[^\w\s]")
 
 
@@ -94,6 +101,8 @@ class Question:
             1 if is_routine(original) else len(split_statements(original, self.dialect))
         )
         self._normalized = normalize_statement(original)
+        names = _NAMED.findall(original) if len(original) < _MAX_PARSED_CHARS else []
+        self._objects = {name.lower() for name in names} - {"dual"}
         lines = map(str.strip, original.split("\n"))
         self._comments = frozenset(line for line in lines if line.startswith(("--", "#", "/*")))
         self.defines_index = self.statement_class == "CREATE" and bool(_INDEX.search(original))
@@ -169,6 +178,11 @@ class Question:
         """Whether a statement defines something where a query or a change was asked for."""
         return self.statement_class in _SINGLE and self.classify(sql) in ("CREATE", "ROUTINE")
 
+    def names_objects(self, sql: str) -> bool:
+        """Whether a text names a table or a routine that the original names, if that names any."""
+        words = set(_WORD.findall(sql.lower())) if self._objects else set()
+        return not self._objects or bool(self._objects & words)
+
     def shares_tables(self, sql: str) -> bool:
         """Whether a query reads one of the original's tables; true where that cannot be read."""
         asked = _parse_query(self.original, (self.dialect, *_SOURCE_DIALECTS))
@@ -217,6 +231,7 @@ def choose_candidate(candidates: Sequence[Candidate], question: Question) -> str
         remaining,
         lambda candidate: not question.is_quoted(candidate.sql),
         lambda candidate: candidate.dialect in ("", parser.dialect),
+        lambda candidate: question.names_objects(candidate.sql),
         lambda candidate: not _ELLIPSIS.search(candidate.sql),
         lambda candidate: bool(
             _CATALOG.search(question.original) or not _CATALOG.search(candidate.sql)

@@ -93,12 +93,23 @@ def _decode(text: str, start: int) -> tuple[Any, int]:
         return None, 0
 
 
+_ADVISED = re.compile(r"recommend|best|chosen|selected|final|prefer", re.I)
+
+
 def _is_advised(item: dict[Any, Any]) -> bool:
     """Whether one of several objects is marked as the one to take."""
-    return any(
-        value is True and re.search(r"recommend|best|chosen|selected|final|prefer", str(name), re.I)
-        for name, value in item.items()
-    )
+    return any(value is True and _ADVISED.search(str(name)) for name, value in item.items())
+
+
+def _select_by_number(fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields with lists cut to the item that the one number called the best counts out."""
+    numbers = [n for name, n in fields.items() if type(n) is int and _ADVISED.search(name)]
+    if len(numbers) != 1 or numbers[0] < 0:
+        return fields
+    return {
+        name: item[numbers[0] :][:1] or item if isinstance(item, list) else item
+        for name, item in fields.items()
+    }
 
 
 def _select_best_scored(items: list[Any]) -> list[Any]:
@@ -131,7 +142,7 @@ def _find_sql_field(value: Any, depth: int) -> list[Block]:
         return [Block("\n".join(f"{part.body.rstrip('; ')};" for part in parts))] if parts else []
     if not isinstance(value, dict):
         return []
-    fields = {str(name).lower(): item for name, item in value.items()}
+    fields = _select_by_number({str(name).lower(): item for name, item in value.items()})
     for name in _FIELDS:
         inner = _find_sql_field(fields[name], depth - 1) if name in fields else []
         if inner:

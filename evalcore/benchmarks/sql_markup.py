@@ -103,7 +103,7 @@ _WIDE_TO_ASCII = str.maketrans("（），；＝＜＞＊‘’", "(),;=<>*''")
 _ENTITY = re.compile(
     rf"{_HIDDEN}|&(?:lt|gt|amp|quot|apos|nbsp|#\d{{1,6}}|#x[0-9a-f]{{1,5}});", re.I
 )
-_ESCAPED_BREAK = re.compile(r"\\r\\n|\\[nrt](?![a-z])")
+_ESCAPED_BREAK = re.compile(r"(?<!\\)(?:\\r\\n|\\[nrt](?![a-z]))")
 _NUMBERED = re.compile(r"[ \t]*(\d{1,4})(?:[ \t]*[|│]|[:.)]|(?=[ \t]))[ \t]?(.*)")
 _PROMPT = re.compile(
     r"[ \t]*(?:(?:mysql|mariadb|sqlite|sql|duckdb|postgres|psql)(?:\s?\[[\w() ]*\])?>"
@@ -271,7 +271,8 @@ def apply_diff(body: str, language: str = "") -> str:
 
 # Code fences.
 
-_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})([^\n]*)$", re.M)
+_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})([^\n]*)$|(?<=[^`\s])(?P<glued>`{3,})[ \t]*$", re.M)
+_GLUED = r"(?-i:[a-z]+(?=[A-Z]{4}))"  # a language without a break before the statement
 _NESTED = re.compile(r"[ \t]*(?:markdown|md|text)?[ \t]*", re.I)
 
 
@@ -285,11 +286,17 @@ def split_fences(text: str) -> tuple[list[Block], str]:
     prose: list[str] = []
     end, opened, before = 0, None, ""
     for mark in _FENCE.finditer(text):
+        if mark["glued"] and (
+            opened is None
+            or opened[1] != mark["glued"]
+            or "```" in text[text.rfind("\n", 0, mark.start()) + 1 : mark.start()]
+        ):
+            continue
         if opened is None:
             prose.append(text[end : mark.start()])
             before = (before + prose[-1])[-400:]
             end = mark.end()
-            named = "" if starts_like_sql(mark[2]) else r"(?:\w*[ \t]+)?"
+            named = "" if starts_like_sql(mark[2]) else rf"(?:{_GLUED}|\w*[ \t]+)?"
             closed = re.match(rf"[ \t]*{named}(.+?)[ \t]*(?:`{{3,}}|~{{3,}})[ \t]*$", mark[2])
             if closed is not None:
                 blocks.append(Block(closed[1], before))
@@ -297,10 +304,10 @@ def split_fences(text: str) -> tuple[list[Block], str]:
                 before += "\n"
             else:
                 opened = mark
-                word = re.match(r"[ \t]*(?:\w+[ \t]+)?(?=\w+[ \t(])", mark[2])
+                word = re.match(rf"[ \t]*(?:{_GLUED}|\w+[ \t]+)?(?=\w+(?:[ \t(]|$))", mark[2])
                 if word and starts_like_sql(mark[2][word.end() :]):
                     end = mark.start(2) + word.end()  # no line break before the statement
-        elif mark[1].startswith(opened[1]) and not mark[2].strip():
+        elif mark["glued"] or (mark[1].startswith(opened[1]) and not mark[2].strip()):
             inner = _fence_blocks(opened[2], text[end : mark.start()], before)
             after = text[mark.end() : mark.end() + 160].strip()
             blocks += [block._replace(after=block.after or after) for block in inner]
@@ -378,6 +385,12 @@ def find_tagged_blocks(text: str) -> tuple[list[Block], str]:
 _RULE = re.compile(r"[ \t]*\|?[ \t]*:?-{3,}:?[ \t]*(?:\|[ \t]*:?-{3,}:?[ \t]*)+\|?[ \t]*")
 
 
+def _unmark(cell: str) -> str:
+    """A cell without the marks of code or emphasis round all of it."""
+    marked = re.fullmatch(r"([`*]*)(.*)\1", cell)
+    return marked[2].strip() if marked else cell
+
+
 def _cut_table_cells(text: str) -> tuple[list[str], str]:
     """The cells of more than two words in the tables of a text, and the text without those rows
     that have no bar at their left."""
@@ -388,7 +401,7 @@ def _cut_table_cells(text: str) -> tuple[list[str], str]:
         is_table = " | " in line if is_table else _RULE.fullmatch(line) is not None
         if line.startswith("|") or (is_table and " | " in line):
             row = line.strip().strip("|").split(" | ")
-            cells += [cell.strip() for cell in row if len(cell.split()) > 2]
+            cells += [_unmark(cell.strip()) for cell in row if len(cell.split()) > 2]
         prose += [] if is_table and not line.startswith("|") else [line]
         is_table = is_table or _RULE.fullmatch(line) is not None
     return cells, "\n".join(prose)

@@ -146,6 +146,13 @@ def is_withdrawn(after: str) -> bool:
     return _WITHDRAWN.match(after) is not None
 
 
+def refers_back(before: str) -> bool:
+    """Whether whole sentences between two pieces of code call one wrong: the one above them, as
+    what introduces code is a heading or ends with a colon."""
+    last = before.strip().rsplit("\n", 1)[-1][-160:]
+    return last.endswith((".", "!", "。", "！")) and _detect_named_role(last) == "rejected"
+
+
 def is_refusal(text: str) -> bool:
     """Whether a text that holds only the original gives no answer."""
     return _REFUSAL.search(text) is not None and not _UNCHANGED.search(text)

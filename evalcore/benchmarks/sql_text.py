@@ -388,6 +388,12 @@ _SENTENCE = re.compile(
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|--[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z)")
 
 
+#: What sqlglot does not know of SQL Server's changes.
+_OUTPUT_CLAUSE = re.compile(
+    r"\bOUTPUT\s+(?:(?:inserted|deleted)\.(?:\w+|\*|\[[^\]\n]*\])(?:\s+AS\s+\w+)?\s*,?\s*)+", re.I
+)
+
+
 class StatementParser:
     """Says of texts whether they are statements of one dialect, until it has read too much. sqlglot
     reads some 50,000 characters a second; the budget bounds what one answer may cost."""
@@ -415,12 +421,16 @@ class StatementParser:
             return False
         self.budget -= len(sql)
         try:
-            trees = [t for t in sqlglot.parse(sql, read=self.dialect or None) if t is not None]
+            read = _OUTPUT_CLAUSE.sub(" ", sql) if self.dialect == "tsql" else sql
+            trees = [t for t in sqlglot.parse(read, read=self.dialect or None) if t is not None]
         except (SqlglotError, RecursionError, AttributeError, TypeError, ValueError):
             return False
         return bool(trees) and not any(
-            isinstance(tree, exp.Condition | exp.Alias | exp.Command)
-            and not isinstance(tree, exp.Query)
+            (
+                isinstance(tree, exp.Condition | exp.Alias | exp.Command)
+                and not isinstance(tree, exp.Query)
+            )
+            or (isinstance(tree, exp.Select) and not any(tree.args.values()))  # the keyword alone
             for tree in trees
         )
 
@@ -441,6 +451,7 @@ _TRAILING_REMARK = re.compile(
 )
 
 
+_OPENING = re.compile(r"\s*(?:BEGIN|START)(?:\s+(?:TRAN\w*|WORK))?\s*;?\s*", re.I)
 _LABEL_LINE = re.compile(r"\n[ \t]*\n[ \t]*[A-Z][\w ]{2,40}[:：][ \t]*\n")
 #: What ends a block of code in the markup of wikis, forums and documents.
 _CLOSING_MARK = re.compile(
@@ -481,6 +492,7 @@ def cut_trailing_prose(text: str, parser: StatementParser) -> str:
     accepted = [end for end in ends if parser.accepts(text[:end])][:1]
     if not accepted and not parser.accepts(text):
         breaks = [gap.start() for gap in islice(re.finditer(r"\n[ \t]*\n(?!\s*\Z)", text), 8)]
+        breaks = [end for end in breaks if not _OPENING.fullmatch(text, 0, end)]
         accepted = [end for end in breaks if parser.accepts(text[:end])][-1:]
         tail = None if accepted else _TRAILING_REMARK.search(text[-300:])
         if tail and parser.accepts(text[: (start := max(0, len(text) - 300) + tail.start())]):

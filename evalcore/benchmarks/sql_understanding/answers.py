@@ -10,6 +10,7 @@ from typing import Any
 from evalcore.i18n import Note
 from evalcore.records import Record, Sample, Section
 from evalcore.sqlkit.result_tables import ResultTable, TableDiff, compare_tables
+from evalcore.sqlkit.syntax import STATEMENT_TYPES
 
 # The default verdict: compare what was meant, say exactly what differs.
 # Tables are multisets unless the statement orders its rows; numbers within a tolerance; dates and
@@ -156,11 +157,17 @@ _SAME_WORD = {
     "是": "yes",
     "否": "no",
     "1": "yes",
+    "0": "no",
     "data manipulation language": "dml",
     "data definition language": "ddl",
     "data control language": "dcl",
     "transaction control language": "tcl",
 }
+#: What a statement creates, changes or ends, which is no part of its name.
+_OBJECT = re.compile(
+    r"(?:table|view|index|procedure|function|trigger|sequence|database|schema|user|role|into|from"
+    r"|transaction|work|statement)"
+)
 #: A yes or no, or a class, with a remark after it.
 _REMARKED = re.compile(
     r"(?s)\A(yes|no|true|false|d[mdc]l|tcl)\s*(?:[(（].*[)）]|(?:[,;:.]\s|[，；：。]|[—–-]\s).*)\Z"
@@ -168,9 +175,12 @@ _REMARKED = re.compile(
 
 
 def _normalize_word(value: Any) -> str:
-    """Case, outer space, a remark and the spellings of true, false and null do not matter."""
-    word = str(value).strip().lower()
-    word = _REMARKED.sub(r"\1", word)
+    """Case, outer space, a remark, the object of a statement and the spellings of true, false and
+    null do not matter."""
+    word = _REMARKED.sub(r"\1", str(value).strip().lower())
+    verb, _, thing = word.partition(" ")
+    if verb.upper() in STATEMENT_TYPES and _OBJECT.fullmatch(thing):
+        return verb
     return _SAME_WORD.get(word, word)
 
 

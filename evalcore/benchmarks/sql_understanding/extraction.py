@@ -30,6 +30,7 @@ from evalcore.sqlkit.syntax import STATEMENT_TYPES
 
 _MAX_OBJECTS = 500  # tried of one answer
 _REMARK = re.compile(r"<!--(?:[^-]|-(?!->))*+(?:-->|\Z)")  # of HTML
+_LATEX = re.compile(r"\\(?:text|mathrm|text(?:bf|tt|rm|sf))\{([^{}\n]*)\}")
 _TRAILING_COMMA = re.compile(r",(\s*[}\]])")
 
 
@@ -47,7 +48,7 @@ def extract_json_answer(text: str, fields: Sequence[str]) -> Extraction:
     if isinstance(strict, dict) and any(field in strict for field in fields):
         return Extraction(kind="strict", value=strict)
     visible = strip_thinking(text)[-LIMIT:]
-    visible = _REMARK.sub("", visible)
+    visible = _LATEX.sub(r"\1", _REMARK.sub("", visible))
     visible = unquote(visible) if "%7B" in visible.upper() else visible
     readings = (visible, _replace_odd_characters(visible), visible.replace('\\"', '"'))
     for reading in dict.fromkeys(readings):
@@ -69,7 +70,7 @@ def extract_json_answer(text: str, fields: Sequence[str]) -> Extraction:
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 #: Where an object is only mentioned: in brackets, as what would be otherwise, as a form.
 _MENTIONED = re.compile(
-    r"\([^()\n]*\Z|\bwould\s+(?:be|get|have|give|return|become)\b[^\n{}]{0,40}\Z"
+    r"\([^()\n]*\Z|\b(?:would|could|might|may)\s+(?:be|get|have|give|return|become)\b[^\n{}]{0,40}\Z"
 )
 _BETWEEN_FORMS = re.compile(r"\W*(?:or|或者?|vs|versus)\W*", re.I)
 
@@ -134,20 +135,25 @@ _TABULAR = frozenset(("columns", "rows", "steps"))  # fields that no single word
 
 def _read_labelled_words(text: str, fields: Sequence[str]) -> dict[str, Any] | None:
     """The one word that follows the name of each field, in lines, tags, cells, calls or prose."""
-    value: dict[str, Any] = {}
+    said: dict[str, list[str]] = {}
     for field in fields:
-        label = re.escape(field).replace("_", r"[\s_-]?")
         words = re.findall(
-            rf"(?<![/\w]){label}(?!\w)[^\w\n]{{0,6}}(?:[(（][^()（）\n]{{0,20}}[)）])?[^\w\n]{{0,6}}(?:[:：=>|\"]|\b(?:is|are)\b|[为是])[^\w\n]{{0,8}}(\w++)(?!\W{{0,4}}(?:or\b|或)|[|/]\w)",
+            rf"(?<![/\w]){_label(field)}(?!\w)[^\w\n]{{0,6}}(?:[(（][^()（）\n]{{0,20}}[)）])?[^\w\n]{{0,6}}(?:[:：=>|\"]|\b(?:is|are)\b|[为是])[^\w\n]{{0,8}}(\w++)(?!\W{{0,4}}(?:or\b|或)|[|/]\w)",
             text,
             re.I,
         )
-        if field in _TABULAR or len({word.lower() for word in words}) != 1:
+        if field in _TABULAR or not words or re.search(rf'"{words[-1]}\Z', text):  # cut
             return None
-        if re.search(rf'"{words[0]}\Z', text):  # cut within the word
+        said[field] = words
+    if any(len({word.lower() for word in words}) > 1 for words in said.values()):
+        lines = len(re.findall(rf"(?m)^\W*{_label(fields[0])}", text))
+        if {len(words) for words in said.values()} != {lines}:  # not a whole answer each time
             return None
-        value[field] = words[0]
-    return value
+    return {field: words[-1] for field, words in said.items()}
+
+
+def _label(field: str) -> str:
+    return re.escape(field).replace("_", r"[\s_-]?")
 
 
 # A syntax verdict in words.
@@ -156,7 +162,7 @@ _YES, _NO = r"yes|true|是的?|有|存在", r"no(?!ne\b)|false|否|没有|无|�
 #: The yes or no that an answer, its last line, or what follows a label or a question begins with.
 _WORD = re.compile(
     r"(?i)(?:\A|\n\s*\Z|(?P<label>\b(?:answer|verdict|conclusion|result)\s*(?:is\b|[:：=])|(?:答案|结论|结果|判断)[是为]?\s*[:：]?|\\boxed\{|[?？]\s)|(?P<last>\n)(?=[^\n]*\Z))(?:[^\w\n]|\n(?!\n)|(?:text|json|(?:final\s+)?answer)\b|\([A-D]\)|\b[A-D][).])*+"
-    rf"(?:(?P<yes>{_YES})|(?P<no>{_NO}))(?=[*_`\"'\]}}]*\s*(?:[.,;:!。，；：、—–(（\n]|-\s|</|\Z))"
+    rf"(?:(?P<yes>{_YES})|(?P<no>{_NO}))(?=[*_`\"'\]}}$]*\s*(?:[.,;:!。，；：、—–(（\n]|-\s|</|\Z))"
 )
 #: Claims in sentences, the clean ones first, as they hold the words of the others.
 _CLAIM = re.compile(
@@ -168,7 +174,7 @@ _CLAIM = re.compile(
     r"|(?P<invalid>\b(?:is|are)\s+(?:\w+ly\s+)?(?:invalid|malformed|incorrect|not\s+(?:valid|legal|correct))\b|\b(?:is|are)n['’]t\s+(?:valid|legal|correct)\b)"
 )
 _UNSURE = re.compile(
-    r"(?i)[?？]\s*\Z|\b(?:if|would|could|might|may|depends?|whether|looks?\s+like|seems?|format|template|either|elsewhere|some)\b|如果|若|可能|是否|取决于|格式"
+    r"(?i)[?？]\s*\Z|\b(?:if|would|could(?!\s*n[o'’]t)|might|may|depends?|whether|looks?\s+like|seems?|format|template|either|elsewhere|some)\b|如果|若|可能|是否|取决于|格式"
 )
 
 
@@ -177,6 +183,8 @@ def _read_syntax_claim(text: str, fields: Sequence[str]) -> dict[str, Any] | Non
     if list(fields) != ["has_syntax_error"]:
         return None
     text = text[-4_000:].strip()
+    if text in ("0", "1"):
+        return {fields[0]: text}
     words = list(_WORD.finditer(text))
     labelled = [word for word in words if word["label"] or word["last"]]
     said = {word["yes"] is not None for word in labelled[-1:] or words}
@@ -187,15 +195,25 @@ def _read_syntax_claim(text: str, fields: Sequence[str]) -> dict[str, Any] | Non
     return {fields[0]: "yes" if said.pop() else "no"} if len(said) == 1 else None
 
 
+_SHORT = 12  # words
+
+
 def _read_class_words(text: str, fields: Sequence[str]) -> dict[str, Any] | None:
     """The one class and the one type of statement that an answer in words or a list names."""
     if set(fields) != {"sql_type", "statement_type"} or len(text) > 4_000:
         return None
-    words = set(re.findall(r"\b[A-Z]{3,}\b", re.sub(r"`[^`\n]*`", "", text)))
-    classes = sorted(words & set(STATEMENT_TYPES.values()))
-    kinds = sorted(words & set(STATEMENT_TYPES))
-    is_one = len(classes) == len(kinds) == 1
-    return {"sql_type": classes[0], "statement_type": kinds[0]} if is_one else None
+    text = re.sub(r"`[^`\n]*`", "", text)
+    text = text.upper() if len(text.split()) < _SHORT else text  # no room for English verbs
+    for reading in (
+        re.sub(r"\([^()\n]*\)|（[^（）\n]*）", "", text),
+        text,
+    ):  # first without remarks
+        words = set(re.findall(r"\b[A-Z]{3,}\b", reading))
+        classes = sorted(words & set(STATEMENT_TYPES.values()))
+        kinds = sorted(words & set(STATEMENT_TYPES))
+        if len(classes) == len(kinds) == 1:
+            return {"sql_type": classes[0], "statement_type": kinds[0]}
+    return None
 
 
 class _Table(NamedTuple):
@@ -226,7 +244,9 @@ def _find_tables(text: str) -> Iterator[_Table]:
         if block.language.lower() == "csv":
             with contextlib.suppress(csv.Error):
                 records = list(csv.reader(block.body.split("\n")))
-                yield _Table("", [list(map(_read_cell, record)) for record in records if record])
+                empty = "" if '""' in block.body else None
+                cells = [[_read_cell(c) if c else empty for c in row] for row in records if row]
+                yield _Table("", cells)
 
 
 _FINAL_TABLE = re.compile(r"final|result|answer|output|最终|结果|答案", re.I)
@@ -241,6 +261,10 @@ def _read_rows(text: str, fields: Sequence[str]) -> dict[str, Any] | None:
         head, *rows = table.lines
         if {"columns", "rows"} <= set(fields):
             return {"columns": head, "rows": rows}
+        if fields[0] == "steps" and {"table", "access"} <= set(head):
+            steps = [dict(zip(head, row, strict=False)) for row in rows]
+            rest = _read_labelled_words(text, fields[1:])
+            return {"steps": steps} | rest if rest else None
         value = dict(zip(head, rows[0], strict=False)) if len(rows) == 1 else {}
         return _select_fields(value, fields) if len(value) >= len(fields) else None
     if not {"columns", "rows"} <= set(fields):
