@@ -212,7 +212,7 @@ class Question:
 
 def choose_candidate(candidates: Sequence[Candidate], question: Question) -> str:
     """The candidate that answers."""
-    candidates = [question.check_role(candidate) for candidate in candidates]
+    candidates = _settle_versions(list(map(question.check_role, candidates)), question)
     remaining = _keep_unchanged(candidates, question)
     if not remaining:
         return ""
@@ -347,6 +347,25 @@ def _filter(
 
 def _join(parts: Sequence[Candidate]) -> str:
     return "\n".join(f"{part.sql.rstrip('; ')};" for part in parts)
+
+
+def _settle_versions(candidates: Sequence[Candidate], question: Question) -> list[Candidate]:
+    """What is for one version of a product is an alternative where an answer for all stands above
+    it, or one for a later version anywhere."""
+    numbers = [
+        float(part.role.split()[1]) if part.role.startswith("version") else None
+        for part in candidates
+    ]
+    latest = max((number for number in numbers if number is not None), default=None)
+    settled: list[Candidate] = []
+    is_answered = False
+    for candidate, number in zip(candidates, numbers, strict=True):
+        role = candidate.role if number is None else ""
+        if number is not None and (is_answered or number != latest):
+            role = "alternative"
+        is_answered = is_answered or (number is None and question.is_answered_by(candidate))
+        settled.append(msgspec.structs.replace(candidate, role=role))
+    return settled
 
 
 def _keep_unchanged(candidates: Sequence[Candidate], question: Question) -> list[Candidate]:

@@ -8,50 +8,59 @@ from __future__ import annotations
 
 import re
 
-#: What the words before a candidate say of it; the last of them counts.
-_ROLES = {
-    "final": r"final|corrected|convert|translat|optimi[sz]ed|rewrit|improved|better|answer|solution"
-    r"|result(?:ing)?\s+(?:sql|query)|target\s+(?:sql|query)|最终|转换后|优化后|改写后|改写为|重写后|答案|结果如下|应为|修正|✅|✔",
-    "recommended": r"recommended|preferred|推荐|首选|[⭐★🏆🥇👍]",
-    "original": r"original|you\s+(?:gave|provided|sent)|your\s+(?:query|sql|statement)|as\s+given"
-    r"|source\s+(?:sql|query|statement)|before\b(?!\s+(?:version\s+)?\d)|input\s+(?:sql|query)|原始|原\s*SQL|原语句|原查询|源\s*SQL|优化前|转换前|改写前",
-    "alternative": r"^\W*or\b|alternativ|optional|another\s+(?:option|way|variant|version|possib)"
-    r"|\b(?:for|on|in)\s+(?:(?:other|older|any|some|most|all)\s+)?(?:databases?|engines?|systems?|servers"
-    r"|versions?|platforms?|dialects?|R?DBMS\w*)\b|(?:could|can|may)\s+also|(?:may|might|could)\s+(?:prefer|consider|try)|if\s+you\s+(?:prefer|want|need|like|are)|equivalently|variant"
-    r"|option\s+(?:b|2|two)|instead,?\s+you|^\W*for\b[^\n]{3,60}\binstead\s*[:：]|(?:older|earlier|previous)\s+(?:versions?|releases?)|\b(?:8i|9i|10g|11g)\b(?!\s*(?:\+|and|or|/|及|以上))|^\W*(?:for|on|with)\s+[^,\n]{2,40},\s*(?:which|where)\s"
-    r"|\b(?:MySQL\s*5|Oracle\s*(?:9|1[01](?!\d))|SQL\s*Server\s*20(?:0\d|1[0-4])|Postgres\w*\s*[89])(?!\d)[.\w]*+(?!\s*(?:\+|and|or|,|/|及|以上|或更高))|\d\w*\s+(?:and|or)\s+(?:earlier|older|below)|(?:prior\s+to|before)\s+(?:version\s+)?\d"
-    r"|(?:旧|低|早期)版本|以下版本|及更早|备选|另一种|另外|也可以|或者|如果需要|替代",
-    "index": r"index|indices|索引",
-    "usage": r"usage|example|how\s+to\s+(?:use|call|run|test)|to\s+(?:test|verify|check|call|run)\b"
-    r"|call\s+it|sample|test\s+(?:script|quer|case|data)|you\s+can\s+(?:test|verify|check)|用法|示例|例如|调用|测试|验证|使用方法",
-    "rejected": r"wrong|incorrect|does\s*n[o']t\s+work|won't\s+work|not\s+valid|invalid|avoid\b"
-    r"|first\s+(?:attempt|try|draft|idea)|draft|initially|naive|do\s+not\s+use|\bconsidered\b|tempt(?:ed|ing)|\b(?:had|if)\s+(?:I|we|you)\s+(?:had\s+)?(?:written|wrote|used)|错误|不正确|不要|初稿|草稿|第一版|不[能可应](?:这样|再)?写|不能这样|❌|✗",
-}
-#: The same in the languages that models answer in beside these two.
-_ROLES_ELSEWHERE = {
-    "final": r"|endgültig|umgeschrieben|umgewandelt|optimiert|convertid|optimizad|reescrit"
-    r"|corregid|corrigé|korrigiert|corrett[ao]|corrigid|исправлен|訂正|수정|otimizad|réécrit|optimisé|riscritt|ottimizzat|преобразован|оптимизирован|итогов|変換後|最適化|書き換え|最終|최적화|변환|최종",
-    "recommended": r"|empf[oe]hl|recomendad|recommandé|consigliat|рекоменд|推奨|お勧め|권장|추천",
-    "original": r"|ursprünglich|исходн|元の|원래|원본",
-    "alternative": r"|\b(?:autre|otra|altra|outra)\s+(?:possib|solution|option|écriture|opci|forma"
-    r"|soluz|op[cç])|^\W*(?:oder|ou|oppure|или|либо)\s|другой\s+вариант|別の|代替|または|다른|또는",
-    "rejected": r"|\berste[rs]?\s+(?:gedanke|entwurf|versuch|idee)"
-    r"|\bprimer[ao]?\s+(?:intento|idea|versi|borrador)|\bpremi(?:er|ère)\s+(?:essai|jet|idée|version)|\bprim[ao]\s+(?:tentativo|idea|versione|bozza)|\bprimeir[ao]\s+(?:tentativa|ideia|vers)|перв(?:ый|ая)\s+(?:вариант|попытка|мысль)|черновик"
-    r"|下書き|最初の案|초안|\bfalsch|incorrect[oa]|erroné|sbagliat|неверн|неправильн|間違",
+# What the words before a candidate say of it; the last of them counts. Few are needed, as
+# the original is known by its text, examples of use and indexes by their kind.
+
+_ROLES: dict[str, tuple[str, ...]] = {
+    "final": (
+        r"final|corrected|convert|translat|optimi[sz]ed|rewrit|improved|better|answer|solution",
+        r"最终|转换后|优化后|改写后|改写为|答案|应为|修正|✅|✔|\bcorr[ei]g",
+    ),
+    "recommended": (r"recommend(?:ed|ation)|preferred|empf[oe]hl", r"推荐|首选|[⭐★🏆🥇👍]"),
+    "original": (
+        r"original|you\s+(?:gave|provided|sent)|your\s+(?:query|sql|statement)|as\s+given",
+        r"(?:source|input)\s+(?:sql|query)|before\b(?!\s+(?:version\s+)?\d)",
+        r"原始|原\s*SQL|原语句|原查询|源\s*SQL|优化前|转换前|改写前",
+    ),
+    "alternative": (
+        r"^\W*or\b|alternativ|optional|another\s+(?:option|way|variant|version|possib)|variant",
+        r"(?:could|can|may|might)\s+(?:also|prefer|consider|try)|option\s+(?:b|2|two)",
+        r"if\s+you\s+(?:prefer|want|need|like|are)|instead,?\s+you",
+        r"(?:older|earlier|previous)\s+(?:versions?|releases?)|(?:prior\s+to|before)\s+(?:version\s+)?\d",
+        r"\d\w*\s+(?:and|or)\s+(?:earlier|older|below)",
+        r"\b(?:other|any|some|most|all)\s+(?:databases?|engines?|systems?|versions?|dialects?)\b",
+        r"(?:旧|低|早期)版本|以下版本|备选|另一种|另外|也可以|或者|如果需要|替代",
+    ),
+    "index": (r"index|indices", r"索引"),
+    "usage": (
+        r"usage|example|how\s+to\s+(?:use|call|run|test)|to\s+(?:test|verify|check|call|run)\b",
+        r"用法|示例|例如|调用|测试|验证",
+    ),
+    "rejected": (
+        r"wrong|incorrect|invalid|not\s+valid|does\s*n[o']t\s+work|avoid\b|do\s+not\s+use",
+        r"first\s+(?:attempt|try|draft|idea)|draft|initially|naive|considered|tempt(?:ed|ing)",
+        r"\b(?:had|if)\s+(?:I|we|you)\s+(?:had\s+)?(?:written|wrote|used)",
+        r"错误|不正确|不要|初稿|草稿|第一版|不[能可应](?:这样|再)?写|不能这样|❌|✗",
+    ),
 }
 _ROLE = re.compile(
-    "|".join(
-        f"(?P<{role}>{words}{_ROLES_ELSEWHERE.get(role, '')})" for role, words in _ROLES.items()
-    ),
-    re.I,
+    "|".join(f"(?P<{role}>{'|'.join(words)})" for role, words in _ROLES.items()), re.I
 )
 #: Words by which what follows takes the place of what stood before it; a condition does not.
 _PROGRESS = re.compile(
-    r"\b(?:step\s*(?:[2-9]|two|three|four|five)|v(?:ersion\s*)?[2-9]|(?:attempt|draft|try|iteration)\s*[2-9]|(?:second|third|next|new|another)\s+(?:attempt|try|draft|step)|then|next|now|finally|lastly|so|thus"
-    r"|therefore|hence|instead(?!\s+of)|rather(?!\s+than)|wait|hold\s+on|hmm+|oops|sorry|actually|correction|fix\w*|revis\w*|updated|complete|whole|full|entire|combin\w*|together|assembl\w*|merg\w*|must|should|does\s+it)\b"
-    r"|\b(?:besser|schließlich|endlich|mejor|finalmente|meilleur|mieux|finalement|enfin|meglio|migliore|infine|melhor)\b|лучше|наконец|次の通り|より良|더\s*나은"
-    r"|^\W*(?:remov|unnest|replac|merg|push|pull|flatten|rewrit|simplif|fold|inlin|mov|dropp|chang|appl|turn"
-    r"|add(?=ing\s+(?:the|these|those|that|this)\b)|eliminat)y?ing\b(?=.*[:：]\W*$)|第[二三四五六]步|步骤\s*[2-9二三四五六]|然后|接着|再|最后|因此|所以|于是|合并|完整|更正|改为|应该|整合|综合|进一步|重新|等等|不对|\b(?:edit(?:ed)?|update)\W{0,3}[:：]",
+    "|".join(
+        (
+            r"\b(?:step|v|version|attempt|draft|try|iteration)\s*(?:[2-9]|two|three|four|five)\b",
+            r"\b(?:second|third|next|new|another)\s+(?:attempt|try|draft|step)\b",
+            r"\b(?:then|next|now|finally|so|thus|therefore|hence|wait|hmm+|oops|sorry|actually)\b",
+            r"\b(?:instead(?!\s+of)|rather(?!\s+than)|correction|fix\w*|revis\w*|updated|must)\b",
+            r"\b(?:complete|whole|full|entire|combin\w*|together|assembl\w*|merg\w*|should)\b",
+            r"\b(?:edit(?:ed)?|update)\W{0,3}[:：]",
+            r"^\W*(?!using\b|assuming\b|during\b|including\b)[a-z]{2,12}ing\b(?=.*[:：]\W*$)",
+            r"第[二三四五六]步|步骤\s*[2-9二三四五六]|然后|接着|再|最后|因此|所以|于是|合并|完整|更正",
+            r"改为|应该|整合|进一步|重新|等等|不对|\b(?:besser|mejor|mieux|meilleur|meglio|melhor)\b",
+        )
+    ),
     re.I,
 )
 _SETTLED = re.compile(r"\bfinal|correct(?:ed|\s+version)|最终|修正", re.I)
@@ -65,11 +74,23 @@ _CONDITION_FIRST = re.compile(
 ASIDE = ("original", "alternative", "index", "usage", "rejected")
 #: Words after a piece of code by which a model takes it back.
 _WITHDRAWN = re.compile(
-    r"\W{0,8}(?:No\b\s*[,.!—–-]|Wait\b|Hold\s+on\b|H+mm+\b|Oops|Actually,|(?:scratch|strike|ignore|disregard|forget|discard|drop|undo)\s+(?:that|this|it\b|the\s+(?:above|previous|last|first))|errat(?:um|a)\b|corrigend"
-    r"|correction\b|my\s+(?:bad|mistake)\b|I\s+(?:forgot|missed|overlooked|omitted|left\s+out|made\s+a)|(?:on|upon)\s+(?:second|further|closer)\s+(?:thought|look|inspection)"
-    r"|let\s+me\s+(?:fix|redo|revise|correct|rewrite|retry|try\s+again)|勘误|更正|纠正|作废|收回|忽略上|重来|(?:But\s+)?(?:this|that|it)\s+(?:loses|fails|violates|misses|is\s+(?:wrong|incorrect|not\s+(?:right|correct|equivalent|valid))"
-    r"|does\s*n[o'’]t\s+(?:handle|work|keep|preserve|run|parse|compile|cover)|would\s+(?:lose|miss|fail|violate|break|duplicate|multiply|raise|be\s+(?:wrong|incorrect)))\b"
-    r"|but\s+(?:it|this|that)\s+(?:\w+s|would|does|is\s+slower)\b(?<!\bis)|不对|等(?:等|一下|下)|慢着|这样不|这是错|\W{0,8}(?:(?:but|and)\s+)?(?:I\s+)?(?:(?:got|gets|gave|gives|fails|failed|raises|raised|threw|throws|produces|produced|ended|errors)\b[^\n]{0,30}?(?:ERROR|error|exception)|(?:ORA-|ERROR\s)\d)|报错|但(?:它|这|是这)[^\n]{0,20}(?:慢|差|错|多次|两次))",
+    r"\W{0,8}(?:"
+    + "|".join(
+        (
+            r"No\b\s*[,.!—–-]|(?:Wait|Hold\s+on|H+mm+|Oops|Correction|Errat(?:um|a))\b|Actually,",
+            r"(?:scratch|strike|ignore|disregard|forget|discard|drop|undo)\s+"
+            r"(?:that|this|it\b|the\s+(?:above|previous|last|first))",
+            r"I\s+(?:forgot|missed|overlooked|omitted|left\s+out|made\s+a)|my\s+(?:bad|mistake)\b",
+            r"(?:on|upon)\s+(?:second|further|closer)\s+(?:thought|look|inspection)",
+            r"let\s+me\s+(?:fix|redo|revise|correct|rewrite|retry|try\s+again)\b",
+            r"(?:but\s+)?(?:this|that|it)\s+(?:loses|fails|violates|misses|does\s*n[o'’]t|would|is\s+"
+            r"(?:wrong|incorrect|slower|not\s+(?:right|correct|equivalent|valid)))\b",
+            r"[^\n.]{0,40}?(?:\b(?:ERROR|error|exception)\b|ORA-\d)",
+            r"勘误|更正|纠正|作废|收回|忽略上|重来|不对|等(?:等|一下|下)|慢着|这样不|这是错|报错",
+            r"但(?:它|这|是这)[^\n]{0,20}(?:慢|差|错|次)",
+        )
+    )
+    + ")",
     re.I,
 )
 #: Words of a model that gives no answer; what it quotes then is only the question.
@@ -101,7 +122,7 @@ _IN_BRACKETS = re.compile(r"\([^()\n]*\)")
 
 def detect_candidate_role(before: str) -> str:
     """What the words right before a candidate call it: one of `_ROLES`, "best" where they settle
-    it, "next" where it goes on from the one before it, or ""."""
+    it, "next" where it goes on from the one before it, "version 8" where it is for one, or ""."""
     lines = [line for line in before.strip().split("\n") if line.strip()]
     if not lines:
         return ""
@@ -116,7 +137,8 @@ def detect_candidate_role(before: str) -> str:
         return "next"
     role = _detect_named_role(lines[-1][-160:])
     if role or _CONDITION_FIRST.match(sentence):
-        return role
+        number = re.search(r"\d{1,6}(?:\.\d)?", sentence)
+        return role or (f"version {number[0]}" if number else "")
     words = _IN_BRACKETS.sub("", " ".join(lines[-2:])[-240:])
     return "next" if _PROGRESS.search(words) else ""
 

@@ -123,8 +123,6 @@ _CODE = re.compile(
     rf"(?:{'|'.join(VERBS)}|EXPLAIN|ANALYZE|SAVEPOINT|RELEASE|COMMIT|ROLLBACK|END|GO|SHOW)\b|[-/;(\\$]",
     re.I,
 )
-
-
 #: After these a statement goes on.
 _UNFINISHED = re.compile(
     r"(?:[,(=<>+*/|-]|\b(?:SELECT|DISTINCT|FROM|WHERE|AND|OR|ON|BY|AS|SET|VALUES|IN|JOIN|HAVING"
@@ -133,12 +131,8 @@ _UNFINISHED = re.compile(
     r"\s*\Z",
     re.I,
 )
-
-
 #: After a blank line these begin another statement, unless the text parses as one.
 _NEXT_STATEMENT = re.compile(r"[^;\s]\n[ \t]*\n\s*(?:SELECT|WITH|UPDATE|DELETE|CREATE)\b", re.I)
-
-
 _MAX_COMMENT_LINES = 12  # looked past for where a statement stops
 
 
@@ -225,8 +219,6 @@ _DEFINITION = re.compile(
     re.I,
 )
 _USAGE_COMMENT = re.compile(r"usage|example|how to|call|test|用法|示例|调用|测试", re.I)
-
-
 _TSQL = re.compile(
     r"(?<![\w@])@{1,2}[A-Za-z]\w|\[dbo\]|\bdbo\.|\bNVARCHAR\b|^[ \t]*GO[ \t]*$", re.I | re.M
 )
@@ -386,8 +378,6 @@ _SENTENCE = re.compile(
     re.M,
 )
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|--[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z)")
-
-
 #: What sqlglot does not know of SQL Server's changes.
 _OUTPUT_CLAUSE = re.compile(
     r"\bOUTPUT\s+(?:(?:inserted|deleted)\.(?:\w+|\*|\[[^\]\n]*\])(?:\s+AS\s+\w+)?\s*,?\s*)+", re.I
@@ -449,8 +439,6 @@ _TRAILING_REMARK = re.compile(
     r"\.?\s*\Z",
     re.I,
 )
-
-
 _OPENING = re.compile(r"\s*(?:BEGIN|START)(?:\s+(?:TRAN\w*|WORK))?\s*;?\s*", re.I)
 _LABEL_LINE = re.compile(r"\n[ \t]*\n[ \t]*[A-Z][\w ]{2,40}[:：][ \t]*\n")
 #: What ends a block of code in the markup of wikis, forums and documents.
