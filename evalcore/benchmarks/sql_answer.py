@@ -123,7 +123,7 @@ def extract_sql(text: str, dialect: str = "", original: str = "") -> SqlAnswer:
     question.advised = None if is_sql else find_advised_place(rest)
     candidates = _find_sql_candidates(_drop_quoted_script(rest, question), question)
     sql = choose_candidate(candidates, question)
-    is_answered = sql and not question.is_other_kind(sql) and question.shares_tables(sql)
+    is_answered = sql and not question.is_other_kind(sql) and question.names_objects(sql)
     if not is_answered and is_refusal(rest):
         return SqlAnswer(kind="none")
     if not question.parser.accepts(sql) and _ADVICE.fullmatch(sql):

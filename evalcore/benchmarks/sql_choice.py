@@ -183,14 +183,6 @@ class Question:
         words = set(_WORD.findall(sql.lower())) if self._objects else set()
         return not self._objects or bool(self._objects & words)
 
-    def shares_tables(self, sql: str) -> bool:
-        """Whether a query reads one of the original's tables; true where that cannot be read."""
-        asked = _parse_query(self.original, (self.dialect, *_SOURCE_DIALECTS))
-        read = _parse_query(sql, (self.dialect,))
-        if asked is None or read is None:
-            return True
-        return not _list_tables(asked) or bool(_list_tables(asked) & _list_tables(read))
-
     def is_upsert(self, statements: Sequence[str]) -> bool:
         """Whether two changes of different kinds of one table together do what one statement did
         that inserts or updates."""
@@ -352,18 +344,15 @@ def _join(parts: Sequence[Candidate]) -> str:
 def _settle_versions(candidates: Sequence[Candidate], question: Question) -> list[Candidate]:
     """What is for one version of a product is an alternative where an answer for all stands above
     it, or one for a later version anywhere."""
-    numbers = [
-        float(part.role.split()[1]) if part.role.startswith("version") else None
-        for part in candidates
-    ]
-    latest = max((number for number in numbers if number is not None), default=None)
+    roles = [part.role for part in candidates if part.role.startswith("version")]
+    latest = max(roles, key=lambda role: float(role.split()[1]), default="")
     settled: list[Candidate] = []
     is_answered = False
-    for candidate, number in zip(candidates, numbers, strict=True):
-        role = candidate.role if number is None else ""
-        if number is not None and (is_answered or number != latest):
-            role = "alternative"
-        is_answered = is_answered or (number is None and question.is_answered_by(candidate))
+    for candidate in candidates:
+        role = candidate.role
+        if role in roles:
+            role = "alternative" if is_answered or role != latest else ""
+        is_answered = is_answered or (role == candidate.role and question.is_answered_by(candidate))
         settled.append(msgspec.structs.replace(candidate, role=role))
     return settled
 

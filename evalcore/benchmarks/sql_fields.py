@@ -22,8 +22,6 @@ _STRING = re.compile(
     r"|<<[<~-]?[ \t]*['\"]?(?P<tag>[A-Z]\w{1,20})['\"]?\n(?P<heredoc>.{1,4000}?)\n[ \t]*(?P=tag)\b",
     re.S,
 )
-
-
 #: What joins two strings: operators, `.append(`, and `+=` in a statement of its own.
 _GLUE = re.compile(
     r"[\s+.&|\\()]*|\s*(?:\);?\s*\w{0,30})?\.append\(\s*|\s*;?\s*\$?\w{1,30}\s*[+.]=\s*"
@@ -112,17 +110,6 @@ def _select_by_number(fields: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _select_best_scored(items: list[Any]) -> list[Any]:
-    """The one of several objects that has the best score, none where they are not scored."""
-    for name in ("score", "confidence", "probability", "rank"):
-        scores = [item.get(name) if isinstance(item, dict) else None for item in items]
-        numbers = [s for s in scores if isinstance(s, int | float) and not isinstance(s, bool)]
-        if len(items) > 1 and len(numbers) == len(items) == len(set(numbers)):
-            best = min(numbers) if name == "rank" else max(numbers)
-            return [items[numbers.index(best)]]
-    return []
-
-
 def _find_sql_field(value: Any, depth: int) -> list[Block]:
     if not depth:
         return []
@@ -137,7 +124,7 @@ def _find_sql_field(value: Any, depth: int) -> list[Block]:
         if len(lines) == len(value) > 1 and not all(map(starts_like_sql, lines)):
             return _find_sql_field("\n".join(lines), depth - 1)
         advised = [item for item in value if isinstance(item, dict) and _is_advised(item)]
-        value = advised or _select_best_scored(value) or value
+        value = advised or value
         parts = [block for item in value[:40] for block in _find_sql_field(item, depth - 1)]
         return [Block("\n".join(f"{part.body.rstrip('; ')};" for part in parts))] if parts else []
     if not isinstance(value, dict):

@@ -48,23 +48,17 @@ _ROLE = re.compile(
 )
 #: Words by which what follows takes the place of what stood before it; a condition does not.
 _PROGRESS = re.compile(
-    "|".join(
-        (
-            r"\b(?:step|v|version|attempt|draft|try|iteration)\s*(?:[2-9]|two|three|four|five)\b",
-            r"\b(?:second|third|next|new|another)\s+(?:attempt|try|draft|step)\b",
-            r"\b(?:then|next|now|finally|so|thus|therefore|hence|wait|hmm+|oops|sorry|actually)\b",
-            r"\b(?:instead(?!\s+of)|rather(?!\s+than)|correction|fix\w*|revis\w*|updated|must)\b",
-            r"\b(?:complete|whole|full|entire|combin\w*|together|assembl\w*|merg\w*|should)\b",
-            r"\b(?:edit(?:ed)?|update)\W{0,3}[:：]",
-            r"^\W*(?!using\b|assuming\b|during\b|including\b)[a-z]{2,12}ing\b(?=.*[:：]\W*$)",
-            r"第[二三四五六]步|步骤\s*[2-9二三四五六]|然后|接着|再|最后|因此|所以|于是|合并|完整|更正",
-            r"改为|应该|整合|进一步|重新|等等|不对|\b(?:besser|mejor|mieux|meilleur|meglio|melhor)\b",
-        )
-    ),
+    r"\b(?:step|v|version|attempt|draft|try|iteration)\s*(?:[2-9]|two|three|four|five)\b"
+    r"|\b(?:second|third|next|new|another)\s+(?:attempt|try|draft|step)\b"
+    r"|\b(?:then|next|now|finally|so|thus|therefore|hence|wait|hmm+|oops|sorry|actually)\b"
+    r"|\b(?:instead(?!\s+of)|rather(?!\s+than)|correction|fix\w*|revis\w*|updated|must)\b"
+    r"|\b(?:complete|whole|full|entire|combin\w*|together|assembl\w*|merg\w*|should)\b"
+    r"|\b(?:edit(?:ed)?|update)\W{0,3}[:：]"
+    r"|^\W*(?!using\b|assuming\b|during\b|including\b)[a-z]{2,12}ing\b(?=.*[:：]\W*$)"
+    r"|第[二三四五六]步|步骤\s*[2-9二三四五六]|然后|接着|再|最后|因此|所以|于是|合并|完整|更正"
+    r"|改为|应该|整合|进一步|重新|等等|不对|\b(?:besser|mejor|mieux|meilleur|meglio|melhor)\b",
     re.I,
 )
-_SETTLED = re.compile(r"\bfinal|correct(?:ed|\s+version)|最终|修正", re.I)
-_CONDITIONAL = re.compile(r"\W*(?:if|unless|should\s+you|in\s+case)\b|\W*(?:如果|若)", re.I)
 _CONDITION_FIRST = re.compile(
     r"\W*(?:(?:note|tip|p\.?\s?s\.?|n\.?\s?b\.?|补充|注意|备注|提示|说明|另外|注)\W{1,3})?"
     r"(?:(?:if|for|on|when|where|should\s+you|unless|in\s+case)\b|如果|若|对于|当|在)",
@@ -74,23 +68,18 @@ _CONDITION_FIRST = re.compile(
 ASIDE = ("original", "alternative", "index", "usage", "rejected")
 #: Words after a piece of code by which a model takes it back.
 _WITHDRAWN = re.compile(
-    r"\W{0,8}(?:"
-    + "|".join(
-        (
-            r"No\b\s*[,.!—–-]|(?:Wait|Hold\s+on|H+mm+|Oops|Correction|Errat(?:um|a))\b|Actually,",
-            r"(?:scratch|strike|ignore|disregard|forget|discard|drop|undo)\s+"
-            r"(?:that|this|it\b|the\s+(?:above|previous|last|first))",
-            r"I\s+(?:forgot|missed|overlooked|omitted|left\s+out|made\s+a)|my\s+(?:bad|mistake)\b",
-            r"(?:on|upon)\s+(?:second|further|closer)\s+(?:thought|look|inspection)",
-            r"let\s+me\s+(?:fix|redo|revise|correct|rewrite|retry|try\s+again)\b",
-            r"(?:but\s+)?(?:this|that|it)\s+(?:loses|fails|violates|misses|does\s*n[o'’]t|would|is\s+"
-            r"(?:wrong|incorrect|slower|not\s+(?:right|correct|equivalent|valid)))\b",
-            r"[^\n.]{0,40}?(?:\b(?:ERROR|error|exception)\b|ORA-\d)",
-            r"勘误|更正|纠正|作废|收回|忽略上|重来|不对|等(?:等|一下|下)|慢着|这样不|这是错|报错",
-            r"但(?:它|这|是这)[^\n]{0,20}(?:慢|差|错|次)",
-        )
-    )
-    + ")",
+    r"\W{0,8}(?:No\b\s*[,.!—–-]|(?:Wait|Hold\s+on|H+mm+|Oops|Correction|Errat(?:um|a))\b|Actually,"
+    r"|(?:scratch|strike|ignore|disregard|forget|discard|drop|undo)\s+"
+    r"(?:that|this|it\b|the\s+(?:above|previous|last|first))"
+    r"|I\s+(?:forgot|missed|overlooked|omitted|left\s+out|made\s+a)|my\s+(?:bad|mistake)\b"
+    r"|(?:on|upon)\s+(?:second|further|closer)\s+(?:thought|look|inspection)"
+    r"|let\s+me\s+(?:fix|redo|revise|correct|rewrite|retry|try\s+again)\b"
+    r"|(?:but\s+)?(?:this|that|it)\s+(?:loses|fails|violates|misses|does\s*n[o'’]t|would|is\s+"
+    r"(?:wrong|incorrect|slower|not\s+(?:right|correct|equivalent|valid)))\b"
+    r"|(?:(?:but|and)\s+)?(?:I\s+)?(?:g[eo]ts?|gives?|gave|fail(?:s|ed)|rais(?:es|ed)|threw|throws"
+    r"|produce[sd]|ended|errors)\b[^\n]{0,30}?(?:error|exception)|(?:ORA-|ERROR\s)\d"
+    r"|勘误|更正|纠正|作废|收回|忽略上|重来|不对|等(?:等|一下|下)|慢着|这样不|这是错|报错"
+    r"|但(?:它|这|是这)[^\n]{0,20}(?:慢|差|错|次))",
     re.I,
 )
 #: Words of a model that gives no answer; what it quotes then is only the question.
@@ -114,8 +103,6 @@ _NEXT_QUESTION = re.compile(
     r"|SQL\s+for\s+[\w ]{2,30}:[ \t]*$|Convert\s+the\s+SQL\s+below)",
     re.I | re.M,
 )
-
-
 _ADVISED_AGAINST = re.compile(r"\W*(?:don['’]t|do\s+not|never|not\s+to\s+be)\b", re.I)
 _IN_BRACKETS = re.compile(r"\([^()\n]*\)")
 
@@ -148,9 +135,7 @@ def _detect_named_role(words: str) -> str:
     if "recommended" in named and "rejected" not in named:
         return "best"
     if "final" in named and not {"alternative", "rejected", "usage"} & set(named):
-        if "original" in named and named[-1] == "original":
-            return "original"
-        return "best" if _SETTLED.search(words) else "final"
+        return "original" if named[-1] == "original" else "final"
     return next((role for role in reversed(named) if role in ASIDE), "")
 
 
@@ -160,7 +145,7 @@ def is_aside(before: str) -> bool:
     if detect_candidate_role(before) in ("best", "final"):
         return False
     named = {match.lastgroup for match in _ROLE.finditer(last[-160:])}
-    return bool(named & {"alternative", "usage", "rejected"} or _CONDITIONAL.match(last))
+    return bool(named & {"alternative", "usage", "rejected"} or _CONDITION_FIRST.match(last))
 
 
 def is_withdrawn(after: str) -> bool:
@@ -186,8 +171,6 @@ _INSTRUCTION = re.compile(
     r"|\W*(?:请|将(?:以下|下面|下列))",
     re.I,
 )
-
-
 _ASKS_BACK = re.compile(
     r"(?i)\b(?:which|what|could\s+you|can\s+you|do\s+you|are\s+you|is\s+(?:the|your|this))\b[^.?!\n]{0,160}\?|(?:请问|哪个|哪种|什么|是否)[^。？?\n]{0,80}[？?]"
 )
@@ -289,8 +272,6 @@ def _is_named(heading: re.Match[str], sentence: str) -> bool:
 
 
 _NEGATED = re.compile(r"\bnot?\b(?!\s+(?:exists|in|null)\b)|n['’]t\b|\bif\b|不|如果|若", re.I)
-
-
 #: Places by which an advice names one of several alternatives.
 _PLACES = {"first": 0, "former": 0, "second": 1, "third": 2, "latter": -1, "last": -1}
 _PLACES |= {"第一": 0, "前者": 0, "第二": 1, "第三": 2, "后者": -1, "最后": -1}
