@@ -55,6 +55,28 @@ class CommandParser(argparse.ArgumentParser):
         self.exit(2, f"{tr('cli.error.line', program=self.prog, message=message)}\n")
 
 
+class ListAction(argparse.Action):
+    """A flag for several values: apart by spaces or commas, and the flag may be repeated."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        parts = [part.strip() for value in values for part in value.split(",")]
+        values = [*(getattr(namespace, self.dest) or ()), *filter(None, parts)]
+        setattr(namespace, self.dest, values)
+
+
+class ListChoices(tuple[str, ...]):
+    """The values that a `ListAction` takes."""
+
+    def __contains__(self, text: object) -> bool:
+        return all(super(ListChoices, self).__contains__(part) for part in str(text).split(","))
+
+
 class _HelpFormatter(argparse.HelpFormatter):
     """Keeps the lines of examples, and says "usage" in the language of the terminal."""
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalcore.access.secrets import scrub_secrets
+from evalcore.cli.parser import ListAction
 from evalcore.cli.terminal import get_amount, get_language, say, say_always, tr, tr_note
 from evalcore.errors import UsageError
 from evalcore.i18n import Note
@@ -51,11 +52,17 @@ def add_run_flags(sub: argparse.ArgumentParser) -> None:
     sub.add_argument(
         "--benchmarks",
         nargs="+",
+        action=ListAction,
         metavar="B",
-        help="benchmarks to run; `evalcore list benchmarks` lists them; all: the four of slm-evals",
+        help="benchmarks to run, apart by spaces or commas; `evalcore list benchmarks` lists them; "
+        "all: the four of slm-evals",
     )
     sub.add_argument(
-        "--metrics", nargs="+", metavar="M", help="run only these metrics (default: all)"
+        "--metrics",
+        nargs="+",
+        action=ListAction,
+        metavar="M",
+        help="run only these metrics, apart by spaces or commas (default: all)",
     )
     sub.add_argument(
         "--dataset", metavar="PATH|NAME", help="dataset to use (default: the bundled cases)"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalcore.cli import run
+from evalcore.cli.parser import ListAction, ListChoices
 from evalcore.cli.terminal import get_language, say_always, tr, tr_note
 from evalcore.errors import EvalboardError, UsageError
 from evalcore.i18n import Note
@@ -37,6 +38,7 @@ def add_sweep_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Ve
     sub.add_argument(
         "--target",
         nargs="+",
+        action="extend",
         metavar="T",
         help="targets to compare; a pattern such as 'hf:out/checkpoint-*' names folders, "
         "and options may follow: 'hf:base?dtype=int8'",
@@ -44,6 +46,7 @@ def add_sweep_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Ve
     sub.add_argument(
         "--adapters",
         nargs="+",
+        action="extend",
         default=[],
         metavar="A",
         help="LoRA adapters to add to each target, which also runs without; patterns name folders",
@@ -51,6 +54,7 @@ def add_sweep_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Ve
     sub.add_argument(
         "--dtypes",
         nargs="+",
+        action=ListAction,
         default=[],
         metavar="D",
         help="precisions to run each target in, for example auto int8 int4",
@@ -58,8 +62,9 @@ def add_sweep_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Ve
     sub.add_argument(
         "--asking",
         nargs="+",
+        action=ListAction,
         default=[],
-        choices=ASKING_WAYS,
+        choices=ListChoices(ASKING_WAYS),
         help="ways of asking each target for calls: native (the server's tools), prompt (calls as "
         "code), text (calls as JSON in the text); the table says what the format cost",
     )
