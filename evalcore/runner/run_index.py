@@ -66,6 +66,13 @@ def find_result(folder: RunFolder, spec: RunSpec, settings: Settings) -> RunSumm
     return None
 
 
+def lacks_answers(folder: RunFolder, spec: RunSpec) -> bool:
+    """Whether anything of a run is left to ask."""
+    with CaseIndex.load(folder, scoring_id(spec), spec.epochs) as index:
+        plan = GenerationPlan(index, spec)
+        return any(not plan.read_records(unit).has_answer() for unit in plan.list_units())
+
+
 def _strip_circumstances(summary: RunSummary) -> RunSummary:
     """Without what the journals of cases do not say."""
     totals = msgspec.structs.replace(summary.totals, wall=0.0, joules=None)

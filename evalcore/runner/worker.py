@@ -84,7 +84,7 @@ def work_on_run(
     try:
         record_run(settings, folder)
     except EvalboardError as error:  # the run has ended well; whoever looks next enters it
-        print(f"run {folder.run_id} is done and not in the index yet: {error}", file=sys.stderr)
+        print(Note("run_not_indexed", run=folder.run_id, problem=error), file=sys.stderr)
     jobs.schedule_push(settings)
     return folder.read_summary() or summary  # in the order in which whoever reads it later sees it
 
@@ -111,7 +111,11 @@ def _find_or_execute(
     _write_started(folder)
     if generate:
         with configuration.override_data_folder(run_settings.data):
-            require_same_cases(folder, run_settings)
+            try:
+                require_same_cases(folder, run_settings)
+            except UsageError:  # the dataset changed, which concerns what is still to be asked
+                if run_index.lacks_answers(folder, spec):
+                    raise
     execute = _find_executor(executor or spec.executor)
     return execute(folder, run_settings, secrets, generate=generate, on_tick=on_tick)
 

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from evalcore.access.secrets import Secrets
@@ -84,6 +85,20 @@ def test_a_dataset_that_changed_is_refused_with_reason_and_remedy(
     progress = folder.read_progress()
     assert progress is not None
     assert progress.message == message, "the page of runs shows why"
+
+
+def test_a_changed_dataset_does_not_concern_a_run_that_has_all_answers(
+    cases: Path, settings: Settings
+) -> None:
+    folder = start_run(cases, settings)
+    before = work_on_run(folder, settings, Secrets())
+    summary = msgspec.json.decode((folder.path / "summary.json").read_bytes())
+    del summary["totals"]["wall"]  # as another version of this package summed it up
+    (folder.path / "summary.json").write_bytes(msgspec.json.encode(summary))
+    edit_case_file(cases, change_last)
+    again = work_on_run(folder, settings, Secrets())
+    assert again.is_complete
+    assert again.benchmarks == before.benchmarks
 
 
 def test_the_restored_dataset_is_taken(cases: Path, settings: Settings) -> None:
