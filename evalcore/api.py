@@ -436,10 +436,7 @@ def _work_on_run(
         try:
             _run_off_the_loop(lambda: work(watch))
         except KeyboardInterrupt:
-            print(
-                f"evalcore: interrupted; evalcore.resume({run_id!r}) continues the run",
-                file=sys.stderr,
-            )
+            print(f"evalcore: {Note('api_interrupted', run=repr(run_id))}", file=sys.stderr)
             raise
     return Run(folder)
 

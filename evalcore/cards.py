@@ -5,6 +5,7 @@ Plug-ins import them from `evalcore.catalog`, which finds the cards of all that 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 from evalcore.errors import UsageError
@@ -178,10 +179,11 @@ class CommandCard(Record, frozen=True):
 
 
 class CommandResult(NamedTuple):
-    """What a command did: data for `--json`, the same as text, and remarks for standard error."""
+    """What a command did: data for `--json`, the same as text or lines, and remarks for standard
+    error."""
 
     data: Any
-    text: str
+    text: str | Sequence[str]
     remarks: tuple[str, ...] = ()
 
 

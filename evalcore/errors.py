@@ -57,7 +57,7 @@ class RunRemoved(RunFolderError):
     """The folder of a run went away under its worker, which makes nothing of it anew."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(f"{path}: the run folder was removed; nothing more is asked")
+        super().__init__(Note("run_removed", path=path))
 
 
 class IndexFileError(EvalboardError):
@@ -93,7 +93,4 @@ class CannotWrite(EnvironmentFailure):
     """Nothing can be written into a run any more, so that asking on would be in vain."""
 
     def __init__(self, path: Path, error: OSError) -> None:
-        super().__init__(
-            f"{path}: {error.strerror or error}; no more requests are sent, and recorded answers "
-            "are safe: free space or repair the folder, then resume the run"
-        )
+        super().__init__(Note("run_cannot_write", path=path, problem=error.strerror or error))

@@ -129,14 +129,13 @@ class FunctionBenchmark(Benchmark):
                 result = await asyncio.to_thread(function, **values)
             score = float(result)
         except Exception as error:
+            problem = f"{type(error).__name__}: {error}"
             raise EnvironmentFailure(
-                f"the scoring function of {self.key} failed on {sample.id}: "
-                f"{type(error).__name__}: {error}"
+                Note("function_failed", name=self.key, sample=sample.id, problem=problem)
             ) from None
         if not (isfinite(score) and 0 <= score <= 1):
             raise EnvironmentFailure(
-                f"the scoring function of {self.key} returned {result!r} for {sample.id}; "
-                "a score is from 0 to 1"
+                Note("function_score", name=self.key, value=repr(result), sample=sample.id)
             )
         return Verdict(
             metric=sample.metric,

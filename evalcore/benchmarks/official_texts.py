@@ -106,10 +106,10 @@ def load_official_texts(benchmark: str, digest: str) -> OfficialTexts:
 def _load_stored_texts(data_folder: Path, benchmark: str, digest: str) -> OfficialTexts:
     try:
         if not _HASH.fullmatch(digest):
-            raise IntakeError(f"{digest[:40]!r} is no hash of texts")
+            raise IntakeError(Note("texts_no_hash", hash=repr(digest[:40])))
         texts = _read_texts_file(_get_stored_path(data_folder, benchmark, digest))
         if (texts.benchmark, texts.hash) != (benchmark, digest):
-            raise IntakeError("the texts were changed")
+            raise IntakeError(Note("texts_changed"))
     except (OSError, IntakeError) as error:
         problem = getattr(error, "strerror", None) or error
         raise UsageError(
@@ -123,10 +123,10 @@ def _read_texts_file(path: Path) -> OfficialTexts:
         content = file.read(_MAX_BYTES + 1)
     try:
         if len(content) > _MAX_BYTES:
-            raise IntakeError("it is too large")
+            raise IntakeError(Note("texts_large"))
         return from_json(OfficialTexts, content)
     except (msgspec.MsgspecError, IntakeError) as error:
-        raise IntakeError(f"{path} holds no official texts: {error}") from None
+        raise IntakeError(Note("texts_none", path=path, problem=error)) from None
 
 
 def _get_stored_path(data_folder: Path, benchmark: str, digest: str) -> Path:

@@ -289,9 +289,9 @@ def render_chart_file(
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise EnvironmentFailure(f"drawing the chart took more than {_SECONDS:.0f} s") from None
+        raise EnvironmentFailure(Note("chart_slow", seconds=f"{_SECONDS:.0f}")) from None
     if completed.returncode:
-        raise EnvironmentFailure(f"the chart could not be drawn: {_last_line(completed.stderr)}")
+        raise EnvironmentFailure(Note("chart_failed", problem=_last_line(completed.stderr)))
     return completed.stdout
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -335,13 +334,12 @@ def add_site_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Ver
 
 def _write_site(args: argparse.Namespace) -> int:
     from evalcore import settings
+    from evalcore.cli.exchange import print_result
     from evalcore.exchange.site.publish import SiteOptions, publish_site
 
     options = SiteOptions(args.out, args.title, args.base_url, args.app_url)
     count = publish_site(settings.load_settings(args.data), options)
     index_path = args.out / "index.html"
     summary = {"out": str(args.out), "files": count}
-    print(
-        json.dumps(summary) if args.json else tr("cli.site.written", count=count, path=index_path)
-    )
+    print_result(args, summary, tr("cli.site.written", count=count, path=index_path))
     return _DONE

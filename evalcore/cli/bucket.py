@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from evalcore.cli.terminal import say, tr, tr_count, tr_note
+
 if TYPE_CHECKING:
     from evalcore.exchange.bucket import BucketSync
 
@@ -41,30 +43,25 @@ def _push_runs(args: argparse.Namespace) -> int:
     from evalcore.exchange import bucket
 
     settings = load_operator_settings(args)
-    return _print_sync(args, bucket.push_runs(args.address, args.runs, settings, _say))
+    return _print_sync(args, bucket.push_runs(args.address, args.runs, settings, say))
 
 
 def _pull_runs(args: argparse.Namespace) -> int:
     from evalcore.cli.run import load_operator_settings
     from evalcore.exchange import bucket
 
-    return _print_sync(args, bucket.pull_runs(args.address, load_operator_settings(args), _say))
-
-
-def _say(line: str) -> None:
-    print(f"evalcore: {line}", file=sys.stderr)
+    return _print_sync(args, bucket.pull_runs(args.address, load_operator_settings(args), say))
 
 
 def _print_sync(args: argparse.Namespace, done: BucketSync) -> int:
     """Print what was transferred; the status is 3 where a run was left out."""
-    from evalcore.plain_text import format_count
     from evalcore.records import to_plain
 
     if args.json:
         print(json.dumps(to_plain(done), ensure_ascii=False))
     else:
         for run, problem in done.problems.items():
-            print(f"{run}: {problem}", file=sys.stderr)
-        moved, present = len(done.moved), len(done.present)
-        print(f"{format_count(moved, 'run')} transferred, {present} already there")
+            print(f"{run}: {tr_note(problem)}", file=sys.stderr)
+        runs = tr_count("cli.count_run", len(done.moved))
+        print(tr("cli.bucket.moved", runs=runs, present=len(done.present)))
     return 3 if done.problems else 0

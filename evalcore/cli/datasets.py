@@ -12,16 +12,23 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from evalcore import catalog
-from evalcore.cli.exchange import add_command_flags, print_command_result, read_command_flags
+from evalcore.cli.exchange import (
+    add_command_flags,
+    load_cli_settings,
+    print_command_result,
+    print_result,
+    print_stderr,
+    read_command_flags,
+)
+from evalcore.cli.terminal import tr, tr_count, tr_note
 from evalcore.errors import FileError, UsageError
 from evalcore.i18n import Note
-from evalcore.plain_text import format_count
 
 if TYPE_CHECKING:
     from evalcore.catalog import CommandCard
     from evalcore.exchange.hub_rows import HubRows
+    from evalcore.runner.dataset_check import DatasetReport
     from evalcore.runner.uploads import Upload
-    from evalcore.settings import Settings
 
 Verb = Callable[[argparse.Namespace], int]
 _DONE, _BAD = 0, 2
@@ -98,12 +105,6 @@ def _add_file_arguments(sub: argparse.ArgumentParser) -> argparse.ArgumentParser
     return sub
 
 
-def _load_cli_settings(args: argparse.Namespace) -> Settings:
-    from evalcore import settings
-
-    return settings.load_settings(args.data)
-
-
 def _read_count(text: str) -> int:
     """A number of at least 1; raises ValueError, which argparse reports."""
     if (count := int(text)) < 1:
@@ -115,28 +116,40 @@ def _check_datasets(args: argparse.Namespace) -> int:
     from evalcore.records import to_json
     from evalcore.runner import dataset_check
 
-    settings, reports = _load_cli_settings(args), []
+    settings, reports = load_cli_settings(args), []
     for card in [] if args.names else catalog.benchmark_cards().values():
         if card.dataset and (extra := catalog.find_missing_extra(card)):
-            print(
-                f"{card.dataset}: not checked; needs pip install 'evalboard[{extra}]'",
-                file=sys.stderr,
-            )
+            print(tr("cli.datasets.extra", dataset=card.dataset, extra=extra), file=sys.stderr)
     jobs = args.jobs or os.cpu_count() or 1
     for report in dataset_check.check_datasets(args.names, settings, jobs, args.every):
         reports.append(report)
         if not args.json:
-            print(report.as_text(), flush=True)
+            print(_format_check(report), flush=True)
     if args.json:
         print(to_json(reports, ordered=False).decode())
     return _BAD if any(report.findings for report in reports) else _DONE
+
+
+def _format_check(report: DatasetReport) -> str:
+    """A line, and one more for each problem."""
+    head = tr(
+        "cli.datasets.checked",
+        dataset=report.dataset,
+        samples=tr_count("cli.count_sample", report.samples),
+        counterexamples=tr_count("cli.count_counterexample", report.counterexamples),
+        engines=", ".join(f"{name} {version}" for name, version in report.engines.items()),
+        problems=tr_count("cli.count_problem", len(report.findings)),
+        hash=report.hash,
+    )
+    problems = (f"  {issue.sample}: {tr_note(issue.problem)}" for issue in report.findings)
+    return "\n".join([head, *problems])
 
 
 def _list_datasets(args: argparse.Namespace) -> int:
     from evalcore.runner.jobs import data_client
     from evalcore.views import datasets
 
-    settings = _load_cli_settings(args)
+    settings = load_cli_settings(args)
     entries = datasets.list_dataset_entries(settings)
     locations = [
         data_client.DatasetLocation(entry.benchmark, entry.path, entry.options) for entry in entries
@@ -168,7 +181,7 @@ def _validate_case_file(args: argparse.Namespace) -> int:
     from evalcore.runner.jobs import data_client
 
     upload, rows = _read_upload(args)
-    validation = data_client.validate_upload(upload, OPERATOR, _load_cli_settings(args))
+    validation = data_client.validate_upload(upload, OPERATOR, load_cli_settings(args))
     return _print_validation(args, validation, None, rows)
 
 
@@ -179,7 +192,7 @@ def _write_template(args: argparse.Namespace) -> int:
     parts = find_upload_form(args.benchmark).parts
     if args.part not in ("", *parts):
         raise UsageError(Note("cli_part", part=args.part, names=", ".join(parts)))
-    settings = _load_cli_settings(args)
+    settings = load_cli_settings(args)
     chosen = [args.part] if args.part else parts
     described = data_client.load_upload_templates(args.benchmark, chosen, settings)
     if not described:
@@ -194,7 +207,7 @@ def _write_template(args: argparse.Namespace) -> int:
         args.out.write_text(text, encoding="utf-8")
     except OSError as error:
         raise FileError(f"--out {args.out}", error) from None
-    print(json.dumps({"path": str(args.out)}) if args.json else f"wrote {args.out}")
+    print_result(args, {"path": str(args.out)}, tr("cli.datasets.wrote", path=args.out))
     return _DONE
 
 
@@ -203,7 +216,7 @@ def _save_case_file(args: argparse.Namespace) -> int:
     from evalcore.runner.jobs import data_client
     from evalcore.store import datasets as own_datasets
 
-    settings = _load_cli_settings(args)
+    settings = load_cli_settings(args)
     fields = {name: getattr(args, name) for name in ("benchmark", "name", "who", "licence", "note")}
     own_datasets.check_card(settings, data_client.OwnCard(**fields))  # before anything is fetched
     upload, rows = _read_upload(args)
@@ -225,26 +238,29 @@ def _print_validation(
         print(json.dumps(to_plain({"validation": validation, "card": card})))
         return _DONE if validation.ok else _BAD
     for error in validation.errors:
-        line = rows.locate_line(error.line) if rows else f"line {error.line}"
+        line = rows.locate_line(error.line) if rows else tr("cli.datasets.line", line=error.line)
         position = ", ".join(filter(None, [line if error.line else "", error.field]))
-        print(f"{position or PurePath(args.file).name}: {error.problem}")
+        print(f"{position or PurePath(args.file).name}: {tr_note(error.problem)}")
     if validation.errors:
         print(
-            "there are more problems"
+            tr("cli.datasets.more")
             if validation.more
-            else format_count(len(validation.errors), "problem")
+            else tr_count("cli.count_problem", len(validation.errors))
         )
         return _BAD
-    print(f"{format_count(validation.summary.samples, 'case')}, hash {validation.summary.hash}")
+    cases = tr_count("cli.count_cases", validation.summary.samples)
+    print(tr("cli.datasets.cases", cases=cases, hash=validation.summary.hash))
     if validation.unconfirmed:
-        print(f"expected answers not confirmed: {validation.unconfirmed}: {validation.reason}")
+        unconfirmed = {"count": validation.unconfirmed, "reason": tr_note(validation.reason)}
+        print(tr("cli.datasets.unconfirmed", **unconfirmed))
     if rows is not None:
-        print(f"from {rows.source}")
+        print(tr("cli.datasets.from", source=rows.source))
         if rows.unread:
-            print(f"not read, no part of {args.benchmark}: {', '.join(rows.unread)}")
+            names = ", ".join(rows.unread)
+            print(tr("cli.datasets.unread", benchmark=args.benchmark, names=names))
     if card is not None:
         flags = f"--benchmarks {card.benchmark} --dataset {card.name}"
-        print(f"next: evalcore run --target TARGET {flags}")
+        print(tr("cli.datasets.next", command=f"evalcore run --target TARGET {flags}"))
     return _DONE
 
 
@@ -273,16 +289,16 @@ def _remove_dataset(args: argparse.Namespace) -> int:
     from evalcore.access.policy import OPERATOR
     from evalcore.runner.jobs import data_client
 
-    settings = _load_cli_settings(args)
+    settings = load_cli_settings(args)
     version = data_client.remove_dataset(args.benchmark, args.name, OPERATOR, settings)
     trash_path = settings.data_dir / "trash" / "datasets" / args.benchmark / args.name / version
-    print(json.dumps({"trash": str(trash_path)}) if args.json else f"moved to {trash_path}")
+    print_result(args, {"trash": str(trash_path)}, tr("cli.datasets.removed", path=trash_path))
     return _DONE
 
 
 def _fetch_for_benchmark(key: str, command: CommandCard, args: argparse.Namespace) -> int:
     flags = read_command_flags(args, command)
     done = catalog.call_reference(
-        command.run, key, _load_cli_settings(args), args.out, flags, partial(print, file=sys.stderr)
+        command.run, key, load_cli_settings(args), args.out, flags, print_stderr
     )
     return print_command_result(args, done)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evalcore.cli.terminal import tr, tr_note
 from evalcore.errors import FileError, UsageError
 from evalcore.i18n import Note
 
@@ -118,19 +119,21 @@ def _to_json(decision: PairDecision) -> str:
 
 
 def _format_counts(counts: dict[str, int]) -> str:
-    return ", ".join(f"{count} {status}" for status, count in sorted(counts.items())) or "no pairs"
+    parts = (f"{count} {status}" for status, count in sorted(counts.items()))
+    return ", ".join(parts) or tr("cli.equivalent.none")
 
 
 def _format_decision(decision: PairDecision) -> str:
     """The decision for people, with the database on which the statements differ."""
-    lines = [f"{decision.status}: {decision.message}"]
+    lines = [f"{decision.status}: {tr_note(decision.message)}"]
     example = decision.counterexample
     if example is not None:
         for name, table in example.tables.items():
             lines.append(f"{name} ({', '.join(table.columns)})")
             lines += [f"  {row}" for row in map(_format_row, table.rows)]
         for title, rows in (("reference", example.expected), ("answer", example.actual)):
-            lines.append(f"{title} gives{'' if rows and rows.rows else ' no rows'}")
+            nothing = "" if rows and rows.rows else " " + tr("cli.equivalent.no_rows")
+            lines.append(tr(f"cli.equivalent.{title}") + nothing)
             lines += [f"  {_format_row(row)}" for row in (rows.rows if rows else ())]
     return "\n".join(lines)
 

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from evalcore import catalog
 from evalcore.cli import hub, logs, terminal, trackers
+from evalcore.cli.terminal import tr, tr_count, tr_note
 from evalcore.errors import FileError, UsageError
 from evalcore.i18n import Note
-from evalcore.plain_text import format_count
+from evalcore.plain_text import to_terminal_text
 
 if TYPE_CHECKING:
     from evalcore.catalog import CommandCard, CommandResult
@@ -162,7 +163,7 @@ def read_command_flags(args: argparse.Namespace, command: CommandCard) -> dict[s
     return {flag.name: getattr(args, f"flag_{flag.name}", flag.default) for flag in command.flags}
 
 
-def _load_cli_settings(args: argparse.Namespace) -> Settings:
+def load_cli_settings(args: argparse.Namespace) -> Settings:
     from evalcore import settings
 
     return settings.load_settings(args.data)
@@ -172,7 +173,7 @@ def _export_run(args: argparse.Namespace) -> int:
     from evalcore.exchange import reports
     from evalcore.store import run_folder
 
-    settings = _load_cli_settings(args)
+    settings = load_cli_settings(args)
     exporters = catalog.list_command_cards("exporter")
     chosen = exporters.get(args.format)
     own_flags = [flag.name for flag in chosen.flags] if chosen else []
@@ -184,7 +185,7 @@ def _export_run(args: argparse.Namespace) -> int:
     if args.hub and args.format != EVAL_RESULTS:
         raise UsageError(Note("cli_flag_of_form", flag="hub", form=EVAL_RESULTS))
     if args.source and args.format not in (EVAL_RESULTS, trackers.RECORDS):
-        forms = f"{EVAL_RESULTS} and {trackers.RECORDS}"
+        forms = f"{EVAL_RESULTS}, {trackers.RECORDS}"
         raise UsageError(Note("cli_flag_of_form", flag="source", form=forms))
     trackers.check_tracker_flags(args)
     folder = run_folder.find_run(args.run, settings.run_roots)
@@ -219,7 +220,7 @@ def _write_report_parts(args: argparse.Namespace, parts: Iterable[str]) -> int:
 
 def _require_output_path(args: argparse.Namespace, kind: str = "folder") -> Path:
     if args.out is None:
-        raise UsageError(Note("cli_out_missing", kind=kind, form=args.format))
+        raise UsageError(Note("cli_out_missing", kind=tr(f"cli.kind.{kind}"), form=args.format))
     return Path(args.out)
 
 
@@ -247,10 +248,16 @@ def _export_scale(args: argparse.Namespace, folder: RunFolder) -> int:
     print_result(
         args,
         summary,
-        f"{out}: {format_count(len(done.files), 'file')} for {done.model} in {done.month}",
+        tr(
+            "cli.export.scale",
+            out=out,
+            files=tr_count("cli.count_file", len(done.files)),
+            model=done.model,
+            month=done.month,
+        ),
     )
     if done.unmeasured:
-        print_stderr(f"{format_count(done.unmeasured, 'case')} without a verdict exported as Fail")
+        print_stderr(tr_count("cli.export.unmeasured", done.unmeasured))
     return _DONE
 
 
@@ -270,22 +277,15 @@ def _export_bundle(args: argparse.Namespace, folder: RunFolder) -> int:
     from evalcore.exchange.bundle import exporter
 
     out = _require_output_path(args, "file")
-    done = exporter.export_bundle(folder, out, _load_cli_settings(args))
-    print_result(
-        args, done, f"{out}: a bundle of {format_count(done.cases, 'case')} of run {done.run}"
-    )
+    done = exporter.export_bundle(folder, out, load_cli_settings(args))
+    cases = tr_count("cli.count_cases", done.cases)
+    print_result(args, done, tr("cli.export.bundle", out=out, cases=cases, run=done.run))
     if done.unsealed:
-        print_stderr(
-            f"the seal of the run does not cover this bundle ({done.unsealed}); sign it with "
-            f"`evalcore seal {out} --key-file FILE`"
-        )
+        print_stderr(tr("cli.export.unsealed", reason=tr_note(done.unsealed), out=out))
     if done.redacted:
-        print_stderr(
-            f"the texts of {format_count(done.redacted, 'gated case')} were left out, so they "
-            "cannot be rescored: their benchmarks will be imported at level 0, as a claim"
-        )
+        print_stderr(tr_count("cli.export.redacted", done.redacted))
     if done.gated:
-        print_stderr(f"{format_count(done.gated, 'case')} gated: do not share {out} publicly")
+        print_stderr(tr_count("cli.export.gated", done.gated, out=out))
     return _DONE
 
 
@@ -302,15 +302,15 @@ def _import_scale(args: argparse.Namespace) -> int:
     from evalcore.exchange import staging
     from evalcore.exchange.scale import importer
 
-    done = importer.import_scale_tree(args.path, _load_cli_settings(args), args.month, print_stderr)
-    print_result(args, vars(done), staging.format_import_result(done))
+    done = importer.import_scale_tree(args.path, load_cli_settings(args), args.month, print_stderr)
+    print_result(args, vars(done), staging.list_import_results(done))
     return _DONE
 
 
 def _import_for_benchmark(key: str, command: CommandCard, args: argparse.Namespace) -> int:
     flags = read_command_flags(args, command)
     done = catalog.call_reference(
-        command.run, key, _load_cli_settings(args), args.path, flags, print_stderr
+        command.run, key, load_cli_settings(args), args.path, flags, print_stderr
     )
     return print_command_result(args, done)
 
@@ -318,40 +318,46 @@ def _import_for_benchmark(key: str, command: CommandCard, args: argparse.Namespa
 def _import_bundle(args: argparse.Namespace) -> int:
     from evalcore.exchange.bundle import importer
 
-    done = importer.import_bundle(args.path, _load_cli_settings(args), args.dataset, print_stderr)
+    done = importer.import_bundle(args.path, load_cli_settings(args), args.dataset, print_stderr)
     print_result(args, done, _format_imported_bundle(done))
     return _DONE
 
 
 def _format_imported_bundle(done: ImportedBundle) -> str:
     """Format what became of the run, then each claim next to the score computed here."""
-    lines = [f"run {done.run} {done.became}: {done.target}, from run {done.source_run}"]
+    became = tr(f"cli.bundle.became.{done.became}")
+    origin = {"target": done.target, "source": done.source_run}
+    lines = [tr("cli.bundle.run", run=done.run, became=became, **origin)]
     if done.signer:
-        lines.append(f"sealed with key {done.signer} at {done.sealed_at}; the seal is valid")
+        lines.append(tr("cli.bundle.sealed", signer=done.signer, time=done.sealed_at))
     for claim in done.scores:
         claimed, here = (
-            "not scored" if score is None else f"{score:.2f}"
+            tr("cli.bundle.not_scored") if score is None else f"{score:.2f}"
             for score in (claim.claimed, claim.recomputed)
         )
-        lines.append(
-            f"{claim.benchmark}: level {claim.level}, {claimed} claimed, {here} here; "
-            f"{claim.equal} of {claim.verdicts} verdicts equal"
-        )
-        lines += [f"  not scored here, {count}: {why}" for why, count in claim.kept.items()]
+        scores = {"claimed": claimed, "here": here, "level": claim.level}
+        counts = {"equal": claim.equal, "verdicts": claim.verdicts}
+        lines.append(tr("cli.bundle.claim", benchmark=claim.benchmark, **scores, **counts))
+        kept = claim.kept.items()
+        why = (tr("cli.bundle.kept", count=n, reason=tr_note(reason)) for reason, n in kept)
+        lines += [f"  {line}" for line in why]
         if claim.unconfirmed:
-            lines.append(f"  expected answers not confirmed: {claim.unconfirmed}: {claim.reason}")
+            unconfirmed = {"count": claim.unconfirmed, "reason": tr_note(claim.reason)}
+            lines.append(f"  {tr('cli.datasets.unconfirmed', **unconfirmed)}")
     return "\n".join(lines)
 
 
-def print_result(args: argparse.Namespace, done: Any, text: str) -> None:
+def print_result(args: argparse.Namespace, done: Any, text: str | Sequence[str]) -> None:
     """Print the result as JSON if --json is set, else as text."""
     from evalcore.records import to_json
 
-    print(to_json(done, ordered=False).decode() if args.json else text)
+    lines = [text] if isinstance(text, str) else text
+    shown = to_terminal_text("\n".join(map(tr_note, lines)))
+    print(to_json(done, ordered=False).decode() if args.json else shown)
 
 
 def print_stderr(line: str) -> None:
-    print(line, file=sys.stderr)
+    print(tr_note(line), file=sys.stderr, flush=True)
 
 
 def _verify_published(args: argparse.Namespace) -> int:
@@ -359,9 +365,9 @@ def _verify_published(args: argparse.Namespace) -> int:
 
     if args.jobs is not None and args.jobs < 1:
         raise UsageError(Note("cli_jobs", number=args.jobs))
-    settings = _load_cli_settings(args)
+    settings = load_cli_settings(args)
     is_watched = not args.json and sys.stderr.isatty()
-    with _draw_verify_progress() if is_watched else nullcontext(_ignore_progress) as progress:
+    with _draw_verify_progress() if is_watched else nullcontext(lambda *_: None) as progress:
         verified = verify.verify_published_answers(
             args.path,
             Path(settings.datasets) / "scale_twins" / "logical_equivalence.jsonl",
@@ -382,12 +388,8 @@ def _verify_published(args: argparse.Namespace) -> int:
         paths += judge_errors.write_corrected_boards(args.export, boards)
     print_result(args, report, verify.format_verification(report))
     for path in paths:
-        print_stderr(f"{path} written")
+        print_stderr(tr("cli.verify.written", path=path))
     return _DONE
-
-
-def _ignore_progress(decided: int, total: int, new: int) -> None:
-    """Where nobody watches."""
 
 
 @contextmanager
@@ -397,7 +399,7 @@ def _draw_verify_progress() -> Iterator[Callable[[int, int, int], None]]:
     from evalcore.exchange.progress_bar import build_progress_bar
 
     with build_progress_bar() as bar:
-        task = bar.add_task("deciding answers", total=None)
+        task = bar.add_task(tr("cli.verify.deciding"), total=None)
 
         def move_bar(decided: int, total: int, new: int) -> None:
             if not new:
@@ -445,56 +447,41 @@ def _add_repo_flag(sub: argparse.ArgumentParser) -> None:
 
 
 def _push_results(args: argparse.Namespace) -> int:
-    from evalcore import settings
     from evalcore.exchange.hub_store.push import push_results
 
-    pushed = push_results(settings.load_settings(args.data), args.repo, args.runs, print_stderr)
-    _print_sync_result(args, pushed, _format_pushed_runs(pushed))
+    pushed = push_results(load_cli_settings(args), args.repo, args.runs, print_stderr)
+    print_result(args, pushed, _format_pushed_runs(pushed))
     return _INCOMPLETE if pushed.held else 0
 
 
 def _pull_results(args: argparse.Namespace) -> int:
-    from evalcore import settings
     from evalcore.exchange.hub_store.pull import pull_results
 
     pulled = pull_results(
-        settings.load_settings(args.data), args.repo, foreign=args.foreign, progress=print_stderr
+        load_cli_settings(args), args.repo, foreign=args.foreign, progress=print_stderr
     )
-    _print_sync_result(args, pulled, _format_pulled_runs(pulled))
+    print_result(args, pulled, _format_pulled_runs(pulled))
     return _INCOMPLETE if pulled.refused else 0
 
 
 def _format_pushed_runs(pushed: PushResult) -> list[str]:
-    lines = [
-        f"{pushed.repo}: {format_count(len(pushed.sent), 'run')} uploaded, {pushed.same} unchanged"
-    ]
-    lines += (
-        [f"{format_count(len(pushed.removed), 'deleted run')} marked"] if pushed.removed else []
-    )
-    lines += ["cards, datasets and applications uploaded"] if pushed.extras else []
-    return lines + [f"{run} was not uploaded: {why}" for run, why in pushed.held.items()]
+    runs = tr_count("cli.count_run", len(pushed.sent))
+    lines = [tr("cli.hub.pushed", repo=pushed.repo, runs=runs, same=pushed.same)]
+    lines += [tr_count("cli.hub.removed", len(pushed.removed))] if pushed.removed else []
+    lines += [tr("cli.hub.extras")] if pushed.extras else []
+    held = pushed.held.items()
+    return lines + [tr("cli.hub.held", run=run, reason=tr_note(why)) for run, why in held]
 
 
 def _format_pulled_runs(pulled: PullResult) -> list[str]:
-    lines = [
-        f"{pulled.repo}: {format_count(len(pulled.taken), 'run')} downloaded, "
-        f"{len(pulled.renewed)} updated, {pulled.same} unchanged"
-    ]
-    lines += [f"also downloaded: {', '.join(pulled.extras)}"] if pulled.extras else []
-    lines += [f"{run} differs here and was left unchanged" for run in pulled.kept]
+    counts = {"renewed": len(pulled.renewed), "same": pulled.same}
+    runs = tr_count("cli.count_run", len(pulled.taken))
+    lines = [tr("cli.hub.pulled", repo=pulled.repo, runs=runs, **counts)]
+    lines += [tr("cli.hub.also", names=", ".join(pulled.extras))] if pulled.extras else []
+    lines += [tr("cli.hub.differs", run=run) for run in pulled.kept]
     if pulled.foreign and not pulled.imported:
-        lines.append(
-            f"{format_count(len(pulled.foreign), 'run')} of other installations: "
-            "--foreign imports them"
-        )
-    lines += [f"imported from another installation: {run}" for run in pulled.imported]
-    lines += [f"{name}: {why}" for name, why in pulled.unconfirmed.items()]
-    return lines + [f"{name} was refused: {why}" for name, why in pulled.refused.items()]
-
-
-def _print_sync_result(
-    args: argparse.Namespace, result: PushResult | PullResult, lines: list[str]
-) -> None:
-    from evalcore.records import to_json
-
-    print(to_json(result).decode() if args.json else "\n".join(lines))
+        lines.append(tr_count("cli.hub.foreign", len(pulled.foreign)))
+    lines += [tr("cli.hub.imported", run=run) for run in pulled.imported]
+    lines += [f"{name}: {tr_note(why)}" for name, why in pulled.unconfirmed.items()]
+    refused = pulled.refused.items()
+    return lines + [tr("cli.hub.refused", name=name, reason=tr_note(why)) for name, why in refused]

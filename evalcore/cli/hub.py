@@ -1,4 +1,4 @@
-"""`evalcore hub dataset`, `traces` and `results`: what others read on the Hugging Face Hub."""
+"""`evalcore hub dataset`, `fetch`, `traces` and `results`: what others read on the Hub."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evalcore.cli.run import load_operator_settings
+from evalcore.cli.terminal import tr, tr_count
 from evalcore.errors import UsageError
 from evalcore.i18n import Note
-from evalcore.plain_text import format_count
 
 if TYPE_CHECKING:
     from evalcore.settings import Settings
@@ -32,6 +33,12 @@ def add_publish_actions(actions: Any, add_common: Callable[..., None]) -> None:
     sub = add("dataset", "write a bundled or own dataset as a benchmark repository", _send_dataset)
     sub.add_argument("name", metavar="NAME", help="name of the dataset")
     _add_folder_flags(sub)
+    sub = add("fetch", "fetch a published dataset with the files of its cases", _fetch_dataset)
+    sub.add_argument("repository", metavar="OWNER/NAME", help="dataset repository on the Hub")
+    about = "branch, tag or commit (default: main)"
+    sub.add_argument("--revision", default="main", metavar="R", help=about)
+    about = "folder to write (default: in the data folder)"
+    sub.add_argument("--out", type=Path, metavar="DIR", help=about)
     sub = add("traces", "write the conversations of a run as session traces", _send_traces)
     sub.add_argument("run", metavar="RUN", help="id of the run")
     _add_folder_flags(sub)
@@ -55,17 +62,28 @@ def _add_folder_flags(sub: argparse.ArgumentParser) -> None:
 def _send_dataset(args: argparse.Namespace) -> int:
     from evalcore.exchange.hub_publish import write_dataset_repository
 
-    settings = _load_settings(args)
+    settings = load_operator_settings(args)
     with _open_folder(args) as folder:
         files = write_dataset_repository(args.name, settings, folder, args.push)
         return _finish(args, settings, folder, files, f"Add the dataset {args.name}")
+
+
+def _fetch_dataset(args: argparse.Namespace) -> int:
+    from evalcore.cli.exchange import print_result, print_stderr
+    from evalcore.exchange.hub_publish import fetch_dataset_repository, format_dataset_fetch
+
+    settings = load_operator_settings(args)
+    name = args.repository.removeprefix("hf://").removeprefix("datasets/")
+    fetched = fetch_dataset_repository(name, args.revision, settings, args.out, print_stderr)
+    print_result(args, fetched, format_dataset_fetch(fetched))
+    return 0
 
 
 def _send_traces(args: argparse.Namespace) -> int:
     from evalcore.exchange.hub_publish import write_traces
     from evalcore.exchange.trackers.cases import read_shared_run
 
-    settings = _load_settings(args)
+    settings = load_operator_settings(args)
     with _open_folder(args) as folder:
         files = write_traces(read_shared_run(_find_run(args, settings), settings), folder)
         return _finish(args, settings, folder, files, f"Add the conversations of run {args.run}")
@@ -77,7 +95,7 @@ def _send_results(args: argparse.Namespace) -> int:
     from evalcore.exchange.hub_store.repository import HubRepository
     from evalcore.exchange.reports import parse_hub_task
 
-    settings = _load_settings(args)
+    settings = load_operator_settings(args)
     tasks = {}
     for text in args.hub:
         benchmark, _, task = text.partition("=")
@@ -87,12 +105,6 @@ def _send_results(args: argparse.Namespace) -> int:
     address = propose_results(run, tasks, repository, args.source, args.organization)
     print_result(args, {"pull_request": address}, address)
     return 0
-
-
-def _load_settings(args: argparse.Namespace) -> Settings:
-    from evalcore.settings import load_settings
-
-    return load_settings(args.data)
 
 
 def _find_run(args: argparse.Namespace, settings: Settings) -> RunFolder:
@@ -123,8 +135,8 @@ def _finish(
     address = ""
     if args.push:
         address = push_files(folder, files, HubRepository(settings, args.push), message)
-    count = format_count(len(files), "file")
+    count = tr_count("cli.count_file", len(files))
     names = [file.relative_to(folder).as_posix() for file in files]
     done = {"files": names, "repository": address}
-    print_result(args, done, f"{address or folder}: {count}")
+    print_result(args, done, tr("cli.hub.wrote", where=address or folder, files=count))
     return 0

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evalcore.catalog import FRAMEWORKS
+from evalcore.cli.terminal import tr
 
 #: The origin that stands for a path alone.
 AUTO = "logs"
@@ -56,7 +57,6 @@ def _import_logs(framework: str, args: argparse.Namespace) -> int:
     from evalcore.settings import load_settings
 
     done = importer.import_logs(args.path, load_settings(args.data), framework, print_stderr)
-    text = staging.format_import_result(done)
-    runs = [*done.created, *done.replaced]
-    print_result(args, vars(done), "\n".join([text, *(f"run {run}" for run in runs)]))
+    runs = [tr("cli.seal.run", run=run) for run in (*done.created, *done.replaced)]
+    print_result(args, vars(done), [*staging.list_import_results(done), *runs])
     return 0

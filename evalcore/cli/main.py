@@ -52,12 +52,14 @@ from evalcore.cli.terminal import (
     get_language,
     say_always,
     tr,
+    tr_count,
+    tr_note,
     use_amount,
     use_language,
 )
 from evalcore.errors import EvalboardError
 from evalcore.i18n import LANGUAGES
-from evalcore.plain_text import format_count, to_terminal_text
+from evalcore.plain_text import to_terminal_text
 from evalcore.settings import override_data_folder
 
 DONE, BAD, INCOMPLETE = 0, 2, 3
@@ -239,7 +241,7 @@ def _print_listing(args: argparse.Namespace) -> int:
     text = payloads.as_text(rows, get_language())
     print(json.dumps(rows, ensure_ascii=False) if args.json else text)
     for problem in payloads.find_listing_problems(args.what, settings):
-        print(problem, file=sys.stderr if args.json else sys.stdout)
+        print(tr_note(problem), file=sys.stderr if args.json else sys.stdout)
     return DONE
 
 
@@ -260,11 +262,8 @@ def _cancel_run(args: argparse.Namespace) -> int:
     from evalcore.runner import client
 
     client.cancel_run(args.run, load_operator_settings(args), visitor=OPERATOR)
-    print(
-        json.dumps({"run_id": args.run, "cancelled": True})
-        if args.json
-        else f"run {args.run} was asked to stop"
-    )
+    cancelled = {"run_id": args.run, "cancelled": True}
+    exchange.print_result(args, cancelled, tr("cli.cancel.asked", run=args.run))
     return DONE
 
 
@@ -314,13 +313,15 @@ def _index_rebuild(args: argparse.Namespace) -> int:
         return DONE
     for repair in repairs:
         print(
-            repair.as_text() if isinstance(repair, QuarantinedLine) else f"not repaired: {repair}"
+            tr("cli.index.set_aside", **to_plain(repair) | {"problem": tr_note(repair.problem)})
+            if isinstance(repair, QuarantinedLine)
+            else tr("cli.index.not_repaired", problem=tr_note(repair))
         )
     for run_id in sorted({line.run_id for line in set_aside if line.resumable}):
-        print(f"`evalcore resume {run_id}` repeats what was set aside")
+        print(tr("cli.index.repeats", run=run_id))
     for run_id, problem in damaged.items():
-        print(f"skipped and left unchanged: {run_id}: {problem}")
-    print(f"{format_count(count, 'run')} in the index")
+        print(tr("cli.index.skipped", run=run_id, problem=tr_note(problem)))
+    print(tr("cli.index.runs", runs=tr_count("cli.count_run", count)))
     return DONE
 
 

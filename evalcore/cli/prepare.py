@@ -4,13 +4,17 @@ another lists what it can ask."""
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from evalcore import catalog
-from evalcore.cli.exchange import add_command_flags, print_command_result, read_command_flags
+from evalcore.cli.exchange import (
+    add_command_flags,
+    print_command_result,
+    print_stderr,
+    read_command_flags,
+)
 
 if TYPE_CHECKING:
     from evalcore.catalog import CommandCard
@@ -47,9 +51,8 @@ def _list(key: str, command: CommandCard, args: argparse.Namespace) -> int:
     from evalcore import settings
 
     flags, loaded = read_command_flags(args, command), settings.load_settings(args.data)
-    show = partial(print, file=sys.stderr, flush=True)
     return print_command_result(
-        args, catalog.call_reference(command.run, key, loaded, args.name, flags, show)
+        args, catalog.call_reference(command.run, key, loaded, args.name, flags, print_stderr)
     )
 
 
@@ -57,7 +60,6 @@ def _prepare(key: str, command: CommandCard, args: argparse.Namespace) -> int:
     from evalcore import settings
 
     flags, loaded = read_command_flags(args, command), settings.load_settings(args.data)
-    show = partial(print, file=sys.stderr, flush=True)
     return print_command_result(
-        args, catalog.call_reference(command.run, key, loaded, args.dataset, flags, show)
+        args, catalog.call_reference(command.run, key, loaded, args.dataset, flags, print_stderr)
     )

@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalcore.cli.exchange import print_stderr
-from evalcore.cli.terminal import get_language, tr, tr_count
+from evalcore.cli.exchange import load_cli_settings, print_result, print_stderr
+from evalcore.cli.terminal import get_language, tr, tr_count, tr_note
 from evalcore.errors import UsageError
 from evalcore.i18n import Note
-from evalcore.plain_text import NOT_RUN, format_count, to_single_line
+from evalcore.plain_text import NOT_RUN, to_single_line
 
 if TYPE_CHECKING:
     from evalcore.views.published_claims import ClaimFinding
@@ -60,46 +60,40 @@ def _add_publisher_flag(sub: argparse.ArgumentParser, about: str) -> None:
 
 
 def _list_publishers(args: argparse.Namespace) -> int:
-    from evalcore import settings
     from evalcore.views import payloads, published_payloads
 
-    current = settings.load_settings(args.data)
+    current = load_cli_settings(args)
     rows = published_payloads.list_publishers(current)
-    _print_data(args, rows, payloads.as_text(rows, get_language()))
+    print_result(args, rows, payloads.as_text(rows, get_language()))
     for problem in published_payloads.find_publication_problems(current):
-        print(problem, file=sys.stderr)
+        print(tr_note(problem), file=sys.stderr)
     return _DONE
 
 
 def _refresh_publication(args: argparse.Namespace) -> int:
-    from evalcore import settings
     from evalcore.exchange.published import refresh
     from evalcore.records import to_plain
 
-    done = refresh.refresh_publication(
-        settings.load_settings(args.data), args.path, args.date, print_stderr
-    )
-    entries = "1 entry" if done.entries == 1 else f"{done.entries} entries"
-    text = (
-        f"{done.publisher}: {entries} in {format_count(done.months, 'month')} as of {done.date}: "
-        f"{done.added} added, {done.changed} changed, {done.removed} removed; written to "
-        f"{done.path}"
-    )
-    _print_data(args, to_plain(done), text)
+    done = refresh.refresh_publication(load_cli_settings(args), args.path, args.date, print_stderr)
+    counts = {
+        "entries": tr_count("cli.count_entry", done.entries),
+        "months": tr_count("cli.count_month", done.months),
+    }
+    text = tr("cli.published.refreshed", **to_plain(done) | counts)
+    print_result(args, to_plain(done), text)
     return _DONE
 
 
 def _compare_rows(args: argparse.Namespace) -> int:
-    from evalcore import settings
     from evalcore.views import published_pairs, published_payloads
 
     if args.cases < 0:
         raise UsageError(Note("cli_negative_cases", number=args.cases))
     comparison = published_pairs.compare_published_rows(
-        settings.load_settings(args.data), args.first, args.second, args.publisher
+        load_cli_settings(args), args.first, args.second, args.publisher
     )
     data = published_payloads.build_comparison(comparison)
-    _print_data(args, data, _format_comparison(comparison, args.cases))
+    print_result(args, data, _format_comparison(comparison, args.cases))
     return _DONE
 
 
@@ -155,15 +149,15 @@ def _format_comparison(comparison: PairComparison, cases: int) -> str:
 def _format_interval(result: Any) -> str:
     if result is None or result.interval is None:
         return NOT_RUN
-    return f"{result.interval.low:+.1f} to {result.interval.high:+.1f}"
+    low, high = f"{result.interval.low:+.1f}", f"{result.interval.high:+.1f}"
+    return tr("cli.published.span", low=low, high=high)
 
 
 def _check_claims(args: argparse.Namespace) -> int:
-    from evalcore import settings
     from evalcore.records import to_plain
     from evalcore.views import published_boards, published_claims
 
-    current = settings.load_settings(args.data)
+    current = load_cli_settings(args)
     publishers = published_boards.load_publishers(current)
     keys = [args.publisher] if args.publisher else [publisher.key for publisher in publishers]
     findings = [
@@ -172,7 +166,7 @@ def _check_claims(args: argparse.Namespace) -> int:
         for finding in published_claims.list_claim_findings(current, key, args.month)
         if args.all or finding.kind not in published_claims.HARMLESS
     ]
-    _print_data(args, [to_plain(finding) for finding in findings], _format_findings(findings))
+    print_result(args, [to_plain(finding) for finding in findings], _format_findings(findings))
     return _DONE
 
 
@@ -191,9 +185,3 @@ def _format_findings(findings: Sequence[ClaimFinding]) -> str:
     ]
     text = f"{payloads.as_text(rows, get_language())}\n\n" if rows else ""
     return f"{text}{tr_count('cli.findings', len(findings))}"
-
-
-def _print_data(args: argparse.Namespace, data: Any, text: str) -> None:
-    from evalcore.records import to_json
-
-    print(to_json(data, ordered=False).decode() if args.json else text)

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evalcore.cli.exchange import print_result
+from evalcore.cli.terminal import tr, tr_count, tr_note
 from evalcore.errors import UsageError
 from evalcore.i18n import Note
-from evalcore.plain_text import format_count, to_terminal_text
 
 if TYPE_CHECKING:
     from evalcore.store.seal import SealReport
@@ -58,8 +59,8 @@ def _generate_key(args: argparse.Namespace) -> int:
     public = generate_key(path)
     public_path = f"{path}{PUBLIC_SUFFIX}"
     result = {"key": str(path), "public_key": public_path, "fingerprint": public.fingerprint}
-    text = f"key {public.fingerprint}\n{path}: keep this file secret\n{public_path}: give this away"
-    _print_result(args, result, text)
+    text = tr("cli.seal.key", fingerprint=public.fingerprint, path=path, public=public_path)
+    print_result(args, result, text)
     return DONE
 
 
@@ -75,8 +76,8 @@ def _sign(args: argparse.Namespace, subject: str) -> int:
     else:
         settings, folder = _find_folder(args, subject)
         report, why = sealing.seal_run(folder, key, settings)
-        remark = f"\nits bundle is not covered: {why}" if why else ""
-    _print_result(args, report, _format_report(report) + remark)
+        remark = f"\n{tr('cli.seal.uncovered', reason=tr_note(why))}" if why else ""
+    print_result(args, report, _format_report(report) + remark)
     return DONE
 
 
@@ -94,24 +95,25 @@ def _verify_seal(args: argparse.Namespace, subject: str) -> int:
         report = verify_run_folder(_find_folder(args, subject)[1], expected)
     hint = ""
     if report.state == "valid" and expected is None:
-        hint = "\nthe holder of that key signed it; --public-key FILE checks whose key it is"
-    _print_result(args, report, _format_report(report) + hint)
+        hint = "\n" + tr("cli.seal.any_signer")
+    print_result(args, report, _format_report(report) + hint)
     return DONE if report.state == "valid" else FAILED
 
 
 def _format_report(report: SealReport) -> str:
-    subject = f"run {report.run_id}" if report.run_id else "this bundle"
+    subject = tr("cli.seal.run", run=report.run_id) if report.run_id else tr("cli.seal.bundle")
     if report.state == "valid":
-        return (
-            f"{subject}: sealed with key {report.signer} at {report.sealed_at}; "
-            f"{format_count(report.files, 'file')}, {format_count(report.lines, 'line')}, unchanged"
-        )
+        counts = {
+            "files": tr_count("cli.count_file", report.files),
+            "lines": tr_count("cli.count_line", report.lines),
+        }
+        signed = {"signer": report.signer, "time": report.sealed_at}
+        return tr("cli.seal.valid", subject=subject, **signed, **counts)
+    state = "broken"
     if report.state == "unsealed":
-        chain = "its chains are broken:" if report.problems else "the chains of its journals hold"
-        head = f"{subject}: not sealed; {chain}"
-    else:
-        head = f"{subject}: the seal is broken:"
-    return "\n".join([head, *(f"  {problem}" for problem in report.problems)])
+        state = "unsealed_broken" if report.problems else "unsealed"
+    head = tr(f"cli.seal.{state}", subject=subject)
+    return "\n".join([head, *(f"  {tr_note(problem)}" for problem in report.problems)])
 
 
 def _require_key_file(args: argparse.Namespace) -> Path:
@@ -134,9 +136,3 @@ def _find_folder(args: argparse.Namespace, subject: str) -> tuple[Any, Any]:
     if is_file(path / "spec.json"):
         return settings, RunFolder(path.resolve())
     return settings, find_run(subject, settings.run_roots)
-
-
-def _print_result(args: argparse.Namespace, result: Any, text: str) -> None:
-    from evalcore.records import to_json
-
-    print(to_json(result, ordered=False).decode() if args.json else to_terminal_text(text))

@@ -126,7 +126,7 @@ def shorten_block(block: TextBlock) -> TextBlock:
     if len(text) == len(block.text) and len(lines) <= MAX_LINES:
         return block
     shown = "\n".join(lines[:MAX_LINES])
-    cut = f"... {len(block.text) - len(shown):,} more characters; --full prints all"
+    cut = tr("cli.more_characters", count=f"{len(block.text) - len(shown):,}")
     return msgspec.structs.replace(block, text=f"{shown}\n{cut}")
 
 
@@ -158,7 +158,7 @@ def print_block_pairs(
         if present is None:
             continue
         if left is not None and right is not None and left.text == right.text:
-            both = msgspec.structs.replace(left, title=f"{left.title} (both)")
+            both = msgspec.structs.replace(left, title=tr("cli.both_sides", title=left.title))
             print_blocks([both], full=full)
         elif in_columns:
             _print_columns(present.title, (left, right), names, full=full)
@@ -174,7 +174,7 @@ def print_block_pairs(
 def _name_side(block: TextBlock | None, name: str, title: str) -> TextBlock:
     from evalcore.views.case_text import TextBlock
 
-    block = block or TextBlock(title, "(nothing)")
+    block = block or TextBlock(title, tr("cli.nothing"))
     return msgspec.structs.replace(block, title=f"{title}: {name}")
 
 

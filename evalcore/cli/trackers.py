@@ -9,9 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evalcore.cli.terminal import tr, tr_count
 from evalcore.errors import UsageError
 from evalcore.i18n import Note
-from evalcore.plain_text import format_count
 
 if TYPE_CHECKING:
     from evalcore.exchange.trackers.cases import SharedRun
@@ -86,8 +86,9 @@ def export_to_tracker(args: argparse.Namespace, folder: RunFolder) -> int:
 
 def _require_path(args: argparse.Namespace, kind: str) -> Path:
     if args.out is None:
-        other = " or --endpoint URL" if args.format in _FLAGS["endpoint"] else ""
-        raise UsageError(Note("cli_out_missing_endpoint", kind=kind, form=args.format, other=other))
+        other = tr("cli.or_endpoint") if args.format in _FLAGS["endpoint"] else ""
+        kind, form = tr(f"cli.kind.{kind}"), args.format
+        raise UsageError(Note("cli_out_missing_endpoint", kind=kind, form=form, other=other))
     return Path(args.out)
 
 
@@ -103,7 +104,8 @@ def _export_records(args: argparse.Namespace, run: SharedRun) -> Export:
     )
     files = write_records(run, out, source)
     names = [file.relative_to(out).as_posix() for file in files]
-    return {"files": names}, "\n".join([f"{out}: {format_count(len(names), 'file')}", *names])
+    text = tr("cli.export.records", out=out, files=tr_count("cli.count_file", len(names)))
+    return {"files": names}, "\n".join([text, *names])
 
 
 def _export_spans(args: argparse.Namespace, run: SharedRun) -> Export:
@@ -117,7 +119,7 @@ def _export_spans(args: argparse.Namespace, run: SharedRun) -> Export:
         out = _require_path(args, "file")
         exporter, where = otel.open_file_exporter(out), str(out)
     count = otel.export_spans(run, exporter, texts=bool(args.texts))
-    return {"spans": count}, f"{where}: {format_count(count, 'span')}"
+    return {"spans": count}, f"{where}: {tr_count('cli.count_span', count)}"
 
 
 def _export_wandb(args: argparse.Namespace, run: SharedRun) -> Export:
@@ -125,7 +127,7 @@ def _export_wandb(args: argparse.Namespace, run: SharedRun) -> Export:
 
     out, online = _require_path(args, "folder"), bool(args.online)
     folder = log_wandb_run(run, out, args.project or _PROJECT, online=online)
-    text = f"{folder}" if online else f"{folder}\nupload it with: wandb sync {folder}"
+    text = f"{folder}" if online else f"{folder}\n{tr('cli.export.wandb', folder=folder)}"
     return {"folder": str(folder)}, text
 
 
@@ -137,7 +139,7 @@ def _export_mlflow(args: argparse.Namespace, run: SharedRun) -> Export:
     store = address or _require_path(args, "folder")
     identity = log_mlflow_run(run, store, args.project or _PROJECT)
     where = describe_address(address) if address else store
-    return {"mlflow_run": identity}, f"{where}: MLflow run {identity}"
+    return {"mlflow_run": identity}, tr("cli.export.mlflow", where=where, run=identity)
 
 
 _EXPORTERS: dict[str, Callable[[argparse.Namespace, SharedRun], Export]] = {

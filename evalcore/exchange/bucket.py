@@ -61,7 +61,7 @@ def push_runs(
             _upload(files, bundle, f"{root}/{run}{_SUFFIX}")
             bundle.unlink()
             moved.append(run)
-            progress(f"{run}: uploaded")
+            progress(Note("run_uploaded", run=run))
     return BucketSync(tuple(moved), tuple(present), problems)
 
 

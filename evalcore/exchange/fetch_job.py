@@ -6,6 +6,7 @@ from typing import Any
 
 from evalcore.catalog import benchmark_card, call_reference, list_official_datasets
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.records import to_plain
 from evalcore.runner.jobs import TaskContext
 from evalcore.runner.jobs.data_client import HUB_TOKEN_VARIABLE
@@ -18,7 +19,7 @@ def fetch_official_dataset(context: TaskContext, name: str) -> dict[str, Any]:
     official = list_official_datasets().get(name)
     fetcher = benchmark_card(official.benchmark).fetcher if official else None
     if official is None or fetcher is None:
-        raise UsageError(f"{name!r} is not an official dataset")
+        raise UsageError(Note("not_official", name=repr(name)))
     report("asking for the list of files")
     flags = {flag.name: flag.default for flag in fetcher.flags}
     flags[fetcher.flags[0].name] = official.part

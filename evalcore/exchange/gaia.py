@@ -4,7 +4,6 @@ Whoever fetches it has promised its authors not to share it; see `TERMS`."""
 from __future__ import annotations
 
 import re
-import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -20,13 +19,13 @@ from evalcore.exchange.hub_datasets import (
     download_hub_files,
     find_fetched_dataset,
     first_line,
+    format_fetch,
     install_folder,
     open_scratch_folder,
 )
 from evalcore.exchange.reports import iter_sample_episodes, write_json_lines
 from evalcore.i18n import Note
 from evalcore.intake.python_source import SourceModule
-from evalcore.plain_text import format_count
 from evalcore.records import Episode, Message, ProgressCallback, Record
 from evalcore.settings import Settings
 from evalcore.store.run_folder import RunFolder
@@ -64,7 +63,6 @@ def fetch_gaia(
     if existing is not None:
         if prompt is not None:
             write_official_texts(read_official_message(prompt), folder)
-        progress(f"{folder} is complete: {existing.origin}")
         return existing
     given = read_official_message(prompt) if prompt is not None else None
     with open_scratch_folder(folder) as scratch:
@@ -78,7 +76,6 @@ def fetch_gaia(
             write_official_texts(texts, ready)
         fetched = FetchedDataset(DATASET, split, hub_files.commit, TERMS, hub_files.files)
         fetched = install_folder(ready, folder, fetched)
-    progress(f"{folder}: {len(fetched.files)} files of {fetched.origin}, {TERMS}")
     return fetched
 
 
@@ -104,7 +101,7 @@ def read_official_message(path: Path) -> OfficialTexts:
     try:
         source = path.read_bytes()[:_MOST_BYTES].decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {error}") from None
+        raise UsageError(Note("unreadable_file", path=path, problem=error)) from None
     texts = [source]
     if path.suffix == ".py":
         try:
@@ -113,7 +110,9 @@ def read_official_message(path: Path) -> OfficialTexts:
             raise UsageError(str(error)) from None
     blocks = {_cut_block(text) for text in texts if _TEMPLATE in text}
     if len(blocks) != 1:
-        raise UsageError(f"{path} has {len(blocks)} texts with {_TEMPLATE!r}; one is expected")
+        raise UsageError(
+            Note("gaia_many_texts", path=path, count=len(blocks), template=repr(_TEMPLATE))
+        )
     return OfficialTexts(BENCHMARK, SPACE, {"system": blocks.pop()})
 
 
@@ -140,20 +139,15 @@ def _download_official_message(
         return read_official_message(Path(path))
     except Exception as error:  # whatever the Hub's library raises of its many kinds
         progress(
-            f"the official system message was not fetched from {SPACE} "
-            f"({scrub_secrets(first_line(error), [token])}); name a file with it by --prompt"
+            Note("gaia_no_prompt", space=SPACE, problem=scrub_secrets(first_line(error), [token]))
         )
         return None
 
 
 def format_gaia_fetch(fetched: FetchedDataset) -> str:
     """Format the result of a fetch, with the command that runs the dataset."""
-    state = "was complete already" if fetched.already else f"{len(fetched.files)} files"
-    return (
-        f"{fetched.folder}: {state}\n{fetched.part} of {fetched.origin}, {fetched.licence}\n"
-        "next: evalcore run --target TARGET --benchmarks gaia --option "
-        f"gaia.split={fetched.part} --dataset {shlex.quote(fetched.folder)}"
-    )
+    origin = f"{fetched.part}: {fetched.origin}, {fetched.licence}"
+    return format_fetch(fetched, origin, f"gaia --option gaia.split={fetched.part}")
 
 
 # Our answers to GAIA as the file that its leaderboard takes, for the hidden split, too. Columns:
@@ -230,10 +224,8 @@ def run_gaia_export(folder: RunFolder, out: Path, flags: Mapping[str, str]) -> C
     done = export_gaia_run(folder, out)
     remarks = []
     if done.missing:
-        remarks.append(f"{done.missing} samples without an answer went out as empty ones")
+        remarks.append(Note("export_empty_answers", count=done.missing))
     if done.gated:
-        remarks.append(
-            f"{done.gated} answers are to gated questions: {out} is not to be shared openly"
-        )
-    text = f"{out}: {format_count(done.samples, 'line')} for the leaderboard of GAIA"
+        remarks.append(Note("export_gated_answers", count=done.gated, path=out))
+    text = Note("export_gaia", path=out, count=done.samples)
     return CommandResult(done, text, tuple(remarks))

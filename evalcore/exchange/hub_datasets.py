@@ -7,6 +7,7 @@ import hashlib
 import os
 import re
 import secrets
+import shlex
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -76,7 +77,7 @@ def download_hub_files(
         folder = scratch / "hub"
         hashes = {}
         for number, file in enumerate(listed, 1):
-            progress(f"{number} of {len(listed)}: {file.path}")
+            progress(Note("progress_file", done=number, total=len(listed), name=file.path))
             hashes[file.path] = _download_checked_file(api, dataset, commit, file, folder)
     return HubFiles(folder, commit, hashes)
 
@@ -219,6 +220,15 @@ class FetchedDataset(Record, frozen=True):
     @property
     def origin(self) -> str:
         return f"the Hub dataset {self.dataset} at {self.commit[:12]}"
+
+
+def format_fetch(fetched: Any, origin: str, run: str, prefix: str = "") -> str:
+    """What was fetched, and the command that runs it: `run` from the benchmark's key on."""
+    files = Note("fetch_files", count=len(fetched.files))
+    state = Note("fetch_already") if getattr(fetched, "already", False) else files
+    flags = f"--target TARGET --benchmarks {run} --dataset {shlex.quote(fetched.folder)}"
+    command = f"{prefix}evalcore run {flags}"
+    return Note("fetch_done", folder=fetched.folder, state=state, origin=origin, command=command)
 
 
 def find_fetched_dataset(folder: Path, dataset: str, part: str) -> FetchedDataset | None:

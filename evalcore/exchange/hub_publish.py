@@ -18,12 +18,20 @@ import yaml
 
 from evalcore.catalog import benchmark_cards
 from evalcore.errors import UsageError
+from evalcore.exchange.hub_datasets import (
+    FetchedDataset,
+    download_hub_files,
+    find_fetched_dataset,
+    format_fetch,
+    install_folder,
+    open_scratch_folder,
+)
 from evalcore.exchange.hub_store.repository import HubRepository
 from evalcore.exchange.reports import HubTask, render_eval_results
 from evalcore.exchange.trackers.cases import SharedCase, SharedRun, read_moment
 from evalcore.i18n import Note
 from evalcore.intake.json_text import read_rows
-from evalcore.records import Message, content_hash, to_json
+from evalcore.records import Message, ProgressCallback, content_hash, to_json
 from evalcore.runner.uploads import find_upload_form, name_configuration
 from evalcore.settings import Settings
 from evalcore.store.run_folder import RunFolder, write_atomic
@@ -37,6 +45,9 @@ _README, _EVAL = "README.md", "eval.yaml"
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
 _FILES_AT_ONCE = 200  # of a commit, each of which is open meanwhile
 _GATED_META = "gated"
+_LICENCE = "licensed as stated on the dataset's page"
+_TASK = re.compile(r"^- id: (\w+)$", re.MULTILINE)
+_MOST_READ = 1 << 16  # characters of an `eval.yaml`
 _LICENCES = {"MIT": "mit"}
 
 
@@ -81,6 +92,31 @@ def write_dataset_repository(
     return sorted(path for path in out.rglob("*") if path.is_file())
 
 
+def fetch_dataset_repository(
+    name: str, revision: str, settings: Settings, out: Path | None, progress: ProgressCallback
+) -> FetchedDataset:
+    """Fetch what `write_dataset_repository` published, with the files that its cases need, at a
+    commit. A complete folder is left in place. Raises UsageError for a folder that holds anything
+    else, without access and without network."""
+    own_folder = "hub-" + _NOT_IN_A_NAME.sub("--", name)
+    folder = out or settings.data_dir / "datasets" / own_folder
+    existing = find_fetched_dataset(folder, name, revision)
+    if existing is not None:
+        return existing
+    with open_scratch_folder(folder) as scratch:
+        files = download_hub_files(scratch, name, revision, lambda path: path[:1] != ".", progress)
+        fetched = FetchedDataset(name, revision, files.commit, _LICENCE, files.files)
+        return install_folder(files.folder, folder, fetched)
+
+
+def format_dataset_fetch(fetched: FetchedDataset) -> str:
+    """What was fetched, with the command that runs it."""
+    path = Path(fetched.folder) / _EVAL
+    task = _TASK.search(path.read_text("utf-8", "replace")[:_MOST_READ] if path.is_file() else "")
+    benchmark = task[1] if task and task[1] in benchmark_cards() else "BENCHMARK"
+    return format_fetch(fetched, f"{fetched.origin}, {fetched.licence}", benchmark)
+
+
 def _find_shared_entry(name: str, settings: Settings) -> DatasetEntry:
     entries = [entry for entry in list_dataset_entries(settings) if entry.origin != "fetched"]
     entry = next((each for each in entries if name in (each.name, each.key)), None)
@@ -114,7 +150,7 @@ def _list_run_commands(entry: DatasetEntry, repository: str, *, by_rows: bool) -
     are all of it, else it is run from its folder."""
     run = f"evalcore run --target TARGET --benchmarks {entry.benchmark} --dataset"
     if not by_rows:
-        fetch = f"hf download {repository} --repo-type dataset --local-dir FOLDER"
+        fetch = f"evalcore hub fetch {repository} --out FOLDER"
         return [fetch, f"{run} FOLDER"]
     add = f"evalcore datasets add hf://{repository} --benchmark {entry.benchmark} --name NAME"
     return [add, f"{run} NAME"]

@@ -13,7 +13,7 @@ from evalcore.errors import FileError, UsageError
 from evalcore.exchange.bundle.contents import MANIFEST
 from evalcore.exchange.bundle.importer import import_bundle
 from evalcore.exchange.logs.importer import find_logs, import_logs
-from evalcore.i18n import map_note
+from evalcore.i18n import Note, map_note
 from evalcore.intake.files import unpack_zip
 from evalcore.records import to_plain
 from evalcore.runner.jobs import TaskContext
@@ -59,7 +59,7 @@ def _import_bundle(context: TaskContext, path: Path) -> dict[str, Any]:
         path,
         context.settings,
         progress=report,
-        scored=lambda count, total: report(f"{count} of {total} verdicts scored again"),
+        scored=lambda count, total: report(Note("verdicts_again", done=count, total=total)),
     )
     summary: dict[str, Any] = to_plain(done)
     return summary | _locate_run(context, done.run)

@@ -153,7 +153,7 @@ def download_commit(repository: str, commit: str, folder: Path, progress: Progre
 
     address = f"https://codeload.github.com/{repository}/tar.gz/{commit}"
     path = folder / f"{commit}.tar.gz"
-    progress(f"downloading {repository} at {commit[:12]}")
+    progress(Note("downloading", name=f"{repository}@{commit[:12]}"))
     try:
         with httpx2.Client(timeout=_SECONDS, follow_redirects=True) as client:
             _stream_to_file(client, address, path)

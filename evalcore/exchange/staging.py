@@ -94,15 +94,19 @@ class ImportResult:
         self.flags.update(f.kind for score in published.scores.values() for f in score.flags)
 
 
-def format_import_result(done: ImportResult) -> str:
+def list_import_results(done: ImportResult) -> list[str]:
     """What became of the runs, how the claims come about, and the flags, in lines."""
-    became = ("created", "replaced", "unchanged")
-    lines = ["runs: " + ", ".join(f"{len(getattr(done, name))} {name}" for name in became)]
-    for title, counts in (("claims", done.reading_counts), ("flags", done.flags)):
-        if counts:
-            parts = (f"{count} {name}" for name, count in counts.most_common())
-            lines.append(f"{title}: {', '.join(parts)}")
-    return "\n".join([*lines, *(f"left out: {line}" for line in done.skipped)])
+    created, replaced, unchanged = len(done.created), len(done.replaced), len(done.unchanged)
+    lines: list[str] = [
+        Note("import_runs", created=created, replaced=replaced, unchanged=unchanged)
+    ]
+    claims, flags = (
+        ", ".join(f"{count} {name}" for name, count in counts.most_common())
+        for counts in (done.reading_counts, done.flags)
+    )
+    lines += [Note("import_claims", counts=claims)] if claims else []
+    lines += [Note("import_flags", counts=flags)] if flags else []
+    return [*lines, *(Note("import_left_out", problem=line) for line in done.skipped)]
 
 
 class ImportStage:

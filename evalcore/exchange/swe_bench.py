@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
@@ -24,6 +23,7 @@ from evalcore.exchange.hub_datasets import (
     FetchedDataset,
     download_hub_files,
     find_fetched_dataset,
+    format_fetch,
     install_folder,
     open_scratch_folder,
 )
@@ -36,7 +36,6 @@ from evalcore.exchange.source_trees import (
 )
 from evalcore.i18n import Note
 from evalcore.intake.python_source import SLOT, SourceModule
-from evalcore.plain_text import format_count
 from evalcore.records import Episode, ProgressCallback, Record, Sample, to_plain
 from evalcore.settings import Settings
 from evalcore.store.run_folder import RunFolder
@@ -80,7 +79,6 @@ def fetch_swe_bench(
     dataset = NAMES.get(name, name)
     existing = find_fetched_dataset(folder, dataset, split)
     if existing is not None:
-        progress(f"{folder} is complete: {existing.origin}")
         return existing
     with open_scratch_folder(folder) as scratch:
         hub_files = download_hub_files(
@@ -94,7 +92,7 @@ def fetch_swe_bench(
             digest = hashlib.file_digest(content, "sha256").hexdigest()
         fetched = FetchedDataset(dataset, split, hub_files.commit, TERMS, {TASKS: digest})
         fetched = install_folder(ready, folder, fetched)
-    progress(f"{folder}: {count} tasks of {fetched.origin}, {TERMS}")
+    progress(Note("fetch_tasks", count=count))
     return fetched
 
 
@@ -121,7 +119,7 @@ def fetch_swe_texts(
     official = OfficialTexts("swe_bench", REPOSITORY, to_plain(texts))
     folder.mkdir(parents=True, exist_ok=True)
     write_official_texts(official, folder)
-    progress(f"{folder}: the official prompt of {REPOSITORY}")
+    progress(Note("fetch_prompt", folder=folder, repository=REPOSITORY))
     return official
 
 
@@ -136,7 +134,7 @@ def read_swe_texts(tree: SourceTree, origin: str) -> SweTexts:
         parts = prompt.evaluate_assignment("prompt_style_3", "final_text", names)
         template = "\n".join(parts)
         if template.count(SLOT) != 2 * len(_SLOTS):
-            raise IntakeError(f"{prompt.path}: the prompt lacks a part")
+            raise IntakeError(Note("prompt_part", path=prompt.path))
         endings = [
             text for text in runner.list_texts("openai_inference") if re.fullmatch(r"\x00\n+", text)
         ]
@@ -148,19 +146,14 @@ def read_swe_texts(tree: SourceTree, origin: str) -> SweTexts:
         )
     except (IntakeError, TypeError) as error:
         raise UsageError(
-            f"{origin}: the official prompt cannot be read: {error}; its form may have changed "
-            f"since {COMMIT[:12]}"
+            Note("prompt_unread", origin=origin, problem=error, commit=COMMIT[:12])
         ) from None
 
 
 def format_swe_bench_fetch(fetched: FetchedDataset) -> str:
     """What a person is told at the end."""
-    state = "was complete already" if fetched.already else TASKS
-    return (
-        f"{fetched.folder}: {state}\n{fetched.part} of {fetched.origin}, {fetched.licence}\n"
-        "next: evalcore run --target TARGET --benchmarks swe_bench "
-        f"--dataset {shlex.quote(fetched.folder)}"
-    )
+    origin = f"{fetched.part}: {fetched.origin}, {fetched.licence}"
+    return format_fetch(fetched, origin, "swe_bench")
 
 
 def _is_split_file(path: str, split: str) -> bool:
@@ -184,7 +177,7 @@ def _write_task_rows(out: Path, paths: list[Path]) -> int:
                 lines.write(json.dumps(row, ensure_ascii=False, default=str) + "\n")
                 count += 1
     if not count:
-        raise UsageError(f"{paths[0].name} has no rows")
+        raise UsageError(Note("no_rows", name=paths[0].name))
     return count
 
 
@@ -302,7 +295,7 @@ def run_swe_bench_fetch(
         try:
             fetch_swe_texts(settings, None, progress)
         except UsageError as error:  # the tasks can be asked without it
-            progress(f"the official prompt was not fetched: {error}")
+            progress(Note("fetch_no_prompt", problem=error))
     return CommandResult(fetched, format_swe_bench_fetch(fetched))
 
 
@@ -311,8 +304,8 @@ def run_swe_bench_export(folder: RunFolder, out: Path, flags: Mapping[str, str])
     done = export_swe_bench_run(folder, out, flags["patch"] or OFFICIAL)
     remarks = []
     if done.missing:
-        remarks.append(f"{done.missing} samples without a patch went out as empty ones")
+        remarks.append(Note("export_empty_patches", count=done.missing))
     if done.repaired:
-        remarks.append(f"{done.repaired} patches are others than the official extraction finds")
-    text = f"{out}: {format_count(done.samples, 'prediction')} of {done.model}"
+        remarks.append(Note("export_other_patches", count=done.repaired))
+    text = Note("export_predictions", path=out, count=done.samples, model=done.model)
     return CommandResult(done, text, tuple(remarks))

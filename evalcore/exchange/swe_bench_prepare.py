@@ -38,7 +38,6 @@ from evalcore.errors import EnvironmentFailure, UsageError
 from evalcore.exchange.swe_bench import NAMES, default_folder
 from evalcore.exchange.swe_bench_specs import RELEASE, EnvironmentSpec, Specs, read_specs_file
 from evalcore.i18n import Note
-from evalcore.plain_text import format_count
 from evalcore.records import ProgressCallback, Record, content_hash, from_json, to_json
 from evalcore.sandbox.filesystem import remove_tree
 from evalcore.settings import Settings
@@ -126,10 +125,8 @@ def prepare_tasks(
     need = estimate_need(tasks, folder)
     folder.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(folder).free >> 20
-    progress(
-        f"{len(tasks)} tasks: {need['mirrors']} repositories and {need['environments']} "
-        f"environments to make, about {need['disk_mb']} MB; {free} MB are free"
-    )
+    parts = ", ".join(f"{name} {number}" for name, number in need.items())
+    progress(Note("swe_need", count=len(tasks), parts=parts, free=free))
     if need["disk_mb"] > free:
         raise UsageError(Note("swe_no_room", folder=folder, size=need["disk_mb"], free=free))
     repos = list(dict.fromkeys(task.repo for task in tasks if not task.repository))
@@ -162,7 +159,9 @@ def _run_all(
         for number, done in enumerate(as_completed(running), 1):
             name = running[done]
             problems[name] = done.result()
-            progress(f"{number} of {len(names)} {name}: {problems[name] or 'ready'}")
+            state = problems[name] or Note("swe_ready")
+            about = Note("located", location=name, problem=state)
+            progress(Note("progress_file", done=number, total=len(names), name=about))
     return problems
 
 
@@ -387,20 +386,17 @@ def _read_reports(path: Path) -> Iterator[TaskReport]:
             continue
 
 
-def format_result(result: PrepareResult) -> str:
+def list_result_lines(result: PrepareResult) -> list[str]:
     """What a person reads at the end: how many can be judged, and why not the others."""
-    lines = [
-        f"{result.judged} of {format_count(len(result.reports), 'task')} can be judged on this "
-        f"machine ({result.reused} known from before)"
-    ]
+    total, judged = len(result.reports), result.judged
+    lines: list[str] = [Note("swe_judged", total=total, judged=judged, reused=result.reused)]
     reasons = Counter(
         f"{report.step}: {report.problem}" for report in result.reports if not report.ok
     )
     for reason, count in reasons.most_common(30):
         first = next(r for r in result.reports if f"{r.step}: {r.problem}" == reason)
-        lines.append(f"{count:5} {reason[:300]} (as {first.instance_id})")
-    lines.append(f"all of them: {Path(result.folder, REPORT)}")
-    return "\n".join(lines)
+        lines.append(f"{count:5} {reason[:300]} ({first.instance_id})")
+    return [*lines, Note("swe_all_reports", path=Path(result.folder, REPORT))]
 
 
 def run_swe_prepare(
@@ -426,7 +422,7 @@ def run_swe_prepare(
     need = estimate_need(tasks, folder)
     if flags["estimate"] == "yes":
         text = ", ".join(f"{name} {number}" for name, number in need.items())
-        return CommandResult(need, f"to make for {len(tasks)} tasks in {folder}: {text}")
+        return CommandResult(need, Note("swe_to_make", count=len(tasks), folder=folder, parts=text))
     specs = read_specs_file(Path(flags["specs"])) if flags["specs"] else {}
     missing = [task for task in tasks if not task.repository]
     if missing and not specs:
@@ -440,7 +436,7 @@ def run_swe_prepare(
         again=flags["again"] == "yes",
     )
     result = prepare_tasks(tasks, specs, options, progress)
-    return CommandResult(result, format_result(result))
+    return CommandResult(result, list_result_lines(result))
 
 
 def find_prepared_folder(settings: Settings) -> Path:

@@ -77,7 +77,7 @@ def parse_specs(source: str) -> Specs:
     assign them in a way that can be read without running it."""
     names = _evaluate_module(ast.parse(source))
     if not isinstance(names.get(_SPECS), dict):
-        raise UsageError(f"no {_SPECS} could be read")
+        raise UsageError(Note("swe_no_specs", name=_SPECS))
     files = names.get(_REQUIREMENTS) or {}
     return {
         (repo, version): _build_spec(row, files.get(repo) or [])

@@ -23,6 +23,7 @@ from evalcore.benchmarks.tau2_bench.official_bank import BANK_MODULES, BankTexts
 from evalcore.catalog import CommandResult
 from evalcore.errors import IntakeError, UsageError
 from evalcore.exchange.tau2_bench_files import OfficialFiles, fetch_checkout
+from evalcore.i18n import Note
 from evalcore.intake.python_source import SourceModule
 from evalcore.intake.python_tools import find_tool_class, read_tool_schemas
 from evalcore.records import ProgressCallback, Record, to_plain
@@ -106,9 +107,7 @@ def read_tau2_texts(folder: Path) -> Tau2Texts:
     try:
         return _parse_texts(folder)
     except (IntakeError, UnicodeDecodeError, TypeError, ValueError) as error:
-        raise UsageError(
-            f"the texts of tau2-bench cannot be read: {error}; its form may have changed"
-        ) from None
+        raise UsageError(Note("tau2_texts_unread", problem=error)) from None
 
 
 def _parse_texts(folder: Path) -> Tau2Texts:
@@ -167,7 +166,7 @@ def _read_stripped_text(module: SourceModule, name: str) -> str:
             return text
         case ast.Call(ast.Attribute(ast.Constant(str(text)), "strip"), [], []):
             return text.strip()
-    raise IntakeError(f"{module.path}: {name} is no plain text")
+    raise IntakeError(Note("source_no_plain", path=module.path, name=name))
 
 
 def _read_keyword_text(module: SourceModule, name: str, keyword: str) -> str:
@@ -176,7 +175,7 @@ def _read_keyword_text(module: SourceModule, name: str, keyword: str) -> str:
     for word in node.keywords if isinstance(node, ast.Call) else ():
         if word.arg == keyword and isinstance(word.value, ast.Constant):
             return str(word.value.value)
-    raise IntakeError(f"{module.path}: {name} has no text {keyword}")
+    raise IntakeError(Note("source_no_keyword", path=module.path, name=name, keyword=keyword))
 
 
 def _read_phone_endings(module: SourceModule) -> dict[str, str]:
@@ -195,7 +194,7 @@ def _read_phone_endings(module: SourceModule) -> dict[str, str]:
             ):
                 endings[f"{_SPEED}/{quality}"] = f" {text}"
     if len(endings) < 3:
-        raise IntakeError(f"{module.path}: {_SETTINGS} and {_SPEED} have another form")
+        raise IntakeError(Note("source_form", path=module.path, names=f"{_SETTINGS}, {_SPEED}"))
     return endings
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import fnmatch
 import hashlib
 import os
-import shlex
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,9 +16,13 @@ from pathlib import Path, PurePosixPath
 
 from evalcore.catalog import CommandResult
 from evalcore.errors import DatasetError, UsageError
-from evalcore.exchange.hub_datasets import install_folder, open_scratch_folder, read_fetch_note
+from evalcore.exchange.hub_datasets import (
+    format_fetch,
+    install_folder,
+    open_scratch_folder,
+    read_fetch_note,
+)
 from evalcore.i18n import Note
-from evalcore.plain_text import format_count
 from evalcore.records import ProgressCallback, Record, Sample
 from evalcore.settings import Settings
 
@@ -75,19 +78,18 @@ def fetch_checkout(
         missing = tuple(name for name in official.expected if not _is_present(name, files))
         samples = _count_samples(official, ready, source, missing)
         if not official.write_texts(ready, source):
-            missing = (
-                *missing,
-                "the sources of prompts and tools (src/tau2), for protocol=official",
-            )
+            missing = (*missing, "src/tau2 (protocol=official)")
         note = FetchedCheckout(official.benchmark, source, files, missing, samples)
         fetched = install_folder(ready, folder, note)
-    remarks = [f"not there: {name}; what needs it is left out" for name in missing]
+    counts = ", ".join(f"{domain} {count}" for domain, count in samples.items())
+    text = format_fetch(fetched, f"{source}: {counts}", fetched.benchmark)
+    remarks = [Note("fetch_lacks", name=name) for name in missing]
     remarks += [
-        f"not upstream's own: {name}; no score of it compares with the official board"
+        Note("fetch_other_file", name=name)
         for name, digest in official.digests.items()
         if not files.get(name, digest).startswith(digest)
     ]
-    return CommandResult(fetched, format_fetch(fetched), tuple(remarks))
+    return CommandResult(fetched, text, tuple(remarks))
 
 
 def _is_present(expected: str, files: Mapping[str, str]) -> bool:
@@ -97,16 +99,6 @@ def _is_present(expected: str, files: Mapping[str, str]) -> bool:
     return any(name.startswith(expected[:-1]) for name in files)
 
 
-def format_fetch(fetched: FetchedCheckout) -> str:
-    counts = ", ".join(f"{domain} {count}" for domain, count in fetched.samples.items())
-    return (
-        f"{fetched.folder}: {format_count(len(fetched.files), 'file')} of {fetched.source}\n"
-        f"tasks: {counts}\n"
-        f"next: evalcore run --target TARGET --benchmarks {fetched.benchmark} "
-        f"--dataset {shlex.quote(fetched.folder)}"
-    )
-
-
 def _count_samples(
     official: OfficialFiles, ready: Path, source: str, missing: Sequence[str]
 ) -> dict[str, int]:
@@ -114,9 +106,11 @@ def _count_samples(
     try:
         samples = official.load(ready)
     except DatasetError as error:
-        names = f"; not there: {', '.join(missing)}" if missing else ""
+        names = f"; {', '.join(missing)}" if missing else ""
         problem = str(error).replace(str(ready), source)
-        raise UsageError(f"{source} is not a usable checkout: {problem}{names}"[:2000]) from None
+        raise UsageError(
+            Note("checkout_unusable", source=source, problem=problem, names=names)
+        ) from None
     counts: dict[str, int] = {}
     for sample in samples:
         counts[sample.metric] = counts.get(sample.metric, 0) + 1
@@ -140,7 +134,7 @@ def _copy_files(
         destination.parent.mkdir(parents=True, exist_ok=True)
         destination.write_bytes(content)
         hashes[name] = hashlib.sha256(content).hexdigest()
-    progress(f"{source}: {format_count(len(hashes), 'file')} of data")
+    progress(Note("fetch_read", source=source, count=len(hashes)))
     return dict(sorted(hashes.items()))
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
-import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from evalcore.errors import IntakeError, UsageError
 from evalcore.exchange.hub_datasets import (
     FetchedDataset,
     find_fetched_dataset,
+    format_fetch,
     install_folder,
     open_scratch_folder,
 )
@@ -55,7 +55,6 @@ def fetch_tau(
     that is no tau-bench, and without network."""
     existing = find_fetched_dataset(folder, REPOSITORY, VERSION)
     if existing is not None:
-        progress(f"{folder} is complete: {existing.origin}")
         return existing
     with open_scratch_folder(folder) as scratch:
         path = source or download_commit(REPOSITORY, COMMIT, scratch, progress)
@@ -71,7 +70,6 @@ def fetch_tau(
         fetched = install_folder(
             ready, folder, FetchedDataset(REPOSITORY, VERSION, commit, LICENCE, hashes)
         )
-    progress(f"{folder}: {len(hashes)} files of {fetched.dataset}, license {LICENCE}")
     return fetched
 
 
@@ -96,7 +94,7 @@ def _iter_data_files(
         missing = [name for name, content in contents.items() if content is None]
         if missing or not tasks:
             lack = ", ".join(missing) or f"{_ENVS}/{domain}/tasks_*.py"
-            progress(f"{origin} lacks {lack}: the domain {domain} is left out")
+            progress(Note("fetch_no_domain", origin=origin, names=lack, domain=domain))
             continue
         whole += 1
         yield from ((name, content) for name, content in contents.items() if content is not None)
@@ -110,8 +108,7 @@ def read_tau_texts(tree: SourceTree, origin: str) -> TauTexts:
         return _parse_texts(tree, origin)
     except IntakeError as error:
         raise UsageError(
-            f"{origin}: the texts of {REPOSITORY} cannot be read: {error}; its form may have "
-            f"changed since {COMMIT[:12]}"
+            Note("tau_texts_unread", origin=origin, problem=error, commit=COMMIT[:12])
         ) from None
 
 
@@ -126,7 +123,7 @@ def _parse_texts(tree: SourceTree, origin: str) -> TauTexts:
     prompt = user.evaluate_return("LLMUserSimulationEnv.build_system_prompt", {"instruction": SLOT})
     head, slot, tail = prompt.partition(SLOT)
     if not slot:
-        raise IntakeError(f"{user.path}: the user's prompt has no instruction")
+        raise IntakeError(Note("source_no_instruction", path=user.path))
     return TauTexts(
         tools={domain: json.dumps(_read_tool_schemas(tree, origin, domain)) for domain in DOMAINS},
         tools_heading=_find_text(agent, "ChatReActAgent.__init__", "tools"),
@@ -151,7 +148,7 @@ def _read_tool_schemas(tree: SourceTree, origin: str, domain: str) -> list[Any]:
     schemas = []
     for name in _list_tool_classes(package):
         if name not in modules:
-            raise IntakeError(f"{path} does not import {name}")
+            raise IntakeError(Note("source_no_import", path=path, name=name))
         module = f"{folder}/{modules[name]}.py"
         source = SourceModule(read_source_text(tree, module, origin), module)
         schemas.append(source.evaluate_return(f"{name}.get_info"))
@@ -161,7 +158,7 @@ def _read_tool_schemas(tree: SourceTree, origin: str, domain: str) -> list[Any]:
 def _list_tool_classes(package: SourceModule) -> list[str]:
     node = package.find_assignment("ALL_TOOLS")
     if not isinstance(node, ast.List) or not all(isinstance(each, ast.Name) for each in node.elts):
-        raise IntakeError(f"{package.path}: ALL_TOOLS is not a list of names")
+        raise IntakeError(Note("source_no_list", path=package.path, name="ALL_TOOLS"))
     return [each.id for each in node.elts if isinstance(each, ast.Name)]
 
 
@@ -169,21 +166,18 @@ def _find_text(module: SourceModule, function: str, word: str) -> str:
     """The one text of a function that has a word; raises IntakeError for none and for several."""
     texts = {text for text in module.list_texts(function) if word in text and " " in text}
     if len(texts) != 1:
-        raise IntakeError(f"{module.path}: {function} has {len(texts)} texts with {word!r}")
+        raise IntakeError(
+            Note("source_many_texts", path=module.path, name=function, count=len(texts), word=word)
+        )
     return texts.pop()
 
 
 def format_tau_fetch(fetched: FetchedDataset) -> str:
     """What was fetched, and the command that asks as upstream does."""
-    state = "was complete already" if fetched.already else f"{len(fetched.files)} files"
     options = ["protocol=official", "split=test", "use_llm_user=true", "user_model=MODEL"]
     flags = " ".join(f"--option {BENCHMARK}.{option}" for option in options)
-    return (
-        f"{fetched.folder}: {state}\ntau-bench {fetched.part} of {fetched.dataset} at "
-        f"{fetched.commit[:12]}, license {fetched.licence}\n"
-        f"next: evalcore run --target TARGET --benchmarks {BENCHMARK} {flags} --dataset "
-        f"{shlex.quote(fetched.folder)}"
-    )
+    origin = f"{fetched.part}: {fetched.dataset}@{fetched.commit[:12]}, {fetched.licence}"
+    return format_fetch(fetched, origin, f"{BENCHMARK} {flags}")
 
 
 def run_tau_fetch(

@@ -80,7 +80,9 @@ def _unpack_members(
 ) -> tuple[PurePosixPath, ...]:
     members = opened.infolist()
     if len(members) > limits.members:
-        raise UsageError(f"{archive}: {len(members)} members, the limit is {limits.members}")
+        raise UsageError(
+            Note("archive_members", archive=archive, count=len(members), most=limits.members)
+        )
     for member in members:
         if problem := _find_member_problem(member):
             raise UsageError(f"{archive}, member {member.filename!r}: {problem}")
@@ -99,7 +101,9 @@ def _unpack_members(
             size = _copy_bounded(source, file, member_limit)
         if size > member_limit:
             raise UsageError(
-                f"{archive}, member {member.filename!r}: more than {member_limit} bytes"
+                Note(
+                    "member_large", archive=archive, member=repr(member.filename), most=member_limit
+                )
             )
         remaining -= size
         written.append(path)
@@ -111,16 +115,16 @@ def _find_member_problem(member: zipfile.ZipInfo) -> str:
     path = PurePosixPath(member.filename)
     kind = stat.S_IFMT(member.external_attr >> 16)
     checks = {
-        "the name leads out of the folder": path.is_absolute() or ".." in path.parts,
-        "the name is empty": not path.parts,
-        "the name contains a backslash, a colon or a control character": any(
+        Note("member_outside"): path.is_absolute() or ".." in path.parts,
+        Note("member_unnamed"): not path.parts,
+        Note("member_letters"): any(
             letter in "\\:" or not letter.isprintable() for letter in member.filename
         ),
-        "the name is too long": len(member.filename.encode()) > _LONGEST_PATH
+        Note("member_long_name"): len(member.filename.encode()) > _LONGEST_PATH
         or any(len(part.encode()) > _LONGEST_NAME for part in path.parts),
-        "it is a link or a device": kind not in (0, stat.S_IFREG, stat.S_IFDIR),
-        "it is encrypted": bool(member.flag_bits & _ENCRYPTED),
-        "its compression is not supported": member.compress_type not in _METHODS,
+        Note("member_kind"): kind not in (0, stat.S_IFREG, stat.S_IFDIR),
+        Note("archive_encrypted"): bool(member.flag_bits & _ENCRYPTED),
+        Note("archive_compression"): member.compress_type not in _METHODS,
     }
     return next((problem for problem, holds in checks.items() if holds), "")
 
@@ -129,7 +133,7 @@ def _resolve_member_path(folder: Path, path: PurePosixPath, archive: Path) -> Pa
     """Where a member goes; a link that already lay in the folder must not lead it elsewhere."""
     target = folder / path
     if not target.resolve().is_relative_to(folder.resolve()):
-        raise UsageError(f"{archive}, member {str(path)!r}: leads out of the folder by a link")
+        raise UsageError(Note("archive_outside", archive=archive, member=repr(str(path))))
     return target
 
 

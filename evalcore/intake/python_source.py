@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evalcore.errors import IntakeError
+from evalcore.i18n import Note
 
 _MAX_SOURCE_BYTES = 4 << 20
 #: Stands in an evaluated text for a value that only a run has.
@@ -26,10 +27,10 @@ class SourceModule:
         self.path = path
         try:
             if len(source) > _MAX_SOURCE_BYTES:
-                raise ValueError(f"it has more than {_MAX_SOURCE_BYTES >> 20} MB")
+                raise ValueError(Note("source_many_bytes", size=_MAX_SOURCE_BYTES >> 20))
             self._tree = ast.parse(source)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            raise IntakeError(f"{path} is not Python source: {error}") from None
+            raise IntakeError(Note("source_no_python", path=path, problem=error)) from None
         self.constants: dict[str, Any] = dict(names or {})
         for name, value in _iter_assignments(self._tree.body):
             try:
@@ -40,7 +41,7 @@ class SourceModule:
     def get_constant(self, name: str) -> Any:
         """The value of a name; raises IntakeError where it does not follow from literals."""
         if name not in self.constants:
-            raise IntakeError(f"{self.path} assigns no literal to {name}")
+            raise IntakeError(Note("source_no_literal", path=self.path, name=name))
         return self.constants[name]
 
     def find_assignment(self, name: str) -> ast.expr:
@@ -48,7 +49,7 @@ class SourceModule:
         for target, value in _iter_assignments(self._tree.body):
             if target == name:
                 return value
-        raise IntakeError(f"{self.path} assigns nothing to {name}")
+        raise IntakeError(Note("source_unassigned", path=self.path, name=name))
 
     def list_imports(self) -> dict[str, str]:
         """The modules that names are imported from, as written after `from`, by name."""
@@ -69,7 +70,7 @@ class SourceModule:
         for node in body:
             if isinstance(node, ast.FunctionDef) and node.name == function:
                 return node
-        raise IntakeError(f"{self.path} defines no {name}")
+        raise IntakeError(Note("source_undefined", path=self.path, name=name))
 
     def evaluate_return(self, name: str, names: Mapping[str, Any] | None = None) -> Any:
         """What a function returns, where that follows from literals, its own assignments and
@@ -84,8 +85,10 @@ class SourceModule:
                 if isinstance(node, ast.Return) and node.value is not None:
                     return evaluate_literal(node.value, scope)
         except (ValueError, RecursionError) as error:
-            raise IntakeError(f"{self.path}: {name} returns no literal: {error}") from None
-        raise IntakeError(f"{self.path}: {name} returns nothing")
+            raise IntakeError(
+                Note("no_literal_of", path=self.path, name=name, problem=error)
+            ) from None
+        raise IntakeError(Note("source_no_return", path=self.path, name=name))
 
     def evaluate_assignment(
         self, function: str, name: str, names: Mapping[str, Any] | None = None
@@ -100,7 +103,7 @@ class SourceModule:
                     raise IntakeError(f"{self.path}: {function}: {name}: {error}") from None
             if target not in (names or {}):
                 _try_assignment(scope, target, value)
-        raise IntakeError(f"{self.path}: {function} assigns nothing to {name}")
+        raise IntakeError(Note("unassigned_in", path=self.path, function=function, name=name))
 
     def get_argument_default(self, function: str, argument: str) -> Any:
         """The default of an argument; raises IntakeError."""
@@ -116,7 +119,7 @@ class SourceModule:
                     return evaluate_literal(default, self.constants)
                 except (ValueError, RecursionError):
                     break
-        raise IntakeError(f"{self.path}: {function} has no literal default of {argument}")
+        raise IntakeError(Note("no_default", path=self.path, function=function, name=argument))
 
     def get_call_keyword(self, first: str, keyword: str) -> Any:
         """A keyword of the call whose first argument is a text; raises IntakeError."""
@@ -127,7 +130,7 @@ class SourceModule:
                     for word in node.keywords:
                         if word.arg == keyword and isinstance(word.value, ast.Constant):
                             return word.value.value
-        raise IntakeError(f"{self.path}: no call with {first!r} has a literal {keyword}")
+        raise IntakeError(Note("no_call_with", path=self.path, first=repr(first), keyword=keyword))
 
     def get_fallback(self, name: str) -> Any:
         """What `.pop(name, fallback)` falls back to; of a condition its first branch. Raises
@@ -140,7 +143,7 @@ class SourceModule:
                     chosen = fallback.body if isinstance(fallback, ast.IfExp) else fallback
                     if isinstance(chosen, ast.Constant):
                         return chosen.value
-        raise IntakeError(f"{self.path} has no literal fallback of {name}")
+        raise IntakeError(Note("source_no_fallback", path=self.path, name=name))
 
     def list_texts(self, function: str = "") -> list[str]:
         """Every text of a function, or of the module, in the order of the source; an f-string is

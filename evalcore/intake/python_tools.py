@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 from evalcore.errors import IntakeError
+from evalcore.i18n import Note
 
 Schema = dict[str, Any]
 _SCALARS = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
@@ -65,7 +66,9 @@ class _Types:
                 return {"anyOf": [self.describe(item) for item in items]}
             case ast.BinOp(left, ast.BitOr(), right):
                 return {"anyOf": [self.describe(left), self.describe(right)]}
-        raise IntakeError(f"{self.path}: line {node.lineno}: no known type: {ast.unparse(node)}")
+        raise IntakeError(
+            Note("source_type", path=self.path, line=node.lineno, text=ast.unparse(node))
+        )
 
     def read_default(self, node: ast.expr) -> Any:
         """The value of a default: a literal, or the member of an enumeration. Raises IntakeError
@@ -80,7 +83,7 @@ class _Types:
         except (ValueError, TypeError):
             text = ast.unparse(node)
             raise IntakeError(
-                f"{self.path}: line {node.lineno}: no known default: {text}"
+                Note("source_default", path=self.path, line=node.lineno, text=text)
             ) from None
 
     def _define(self, name: str) -> None:
@@ -134,7 +137,7 @@ def _describe_choices(chosen: ast.expr, path: str) -> Schema:
     items = chosen.elts if isinstance(chosen, ast.Tuple) else [chosen]
     values = [item.value for item in items if isinstance(item, ast.Constant)]
     if len(values) != len(items) or not all(isinstance(value, str) for value in values):
-        raise IntakeError(f"{path}: line {chosen.lineno}: a Literal of other than texts")
+        raise IntakeError(Note("source_literal", path=path, line=chosen.lineno))
     single = len(values) == 1
     return {"const" if single else "enum": values[0] if single else values, "type": "string"}
 
@@ -165,7 +168,7 @@ def read_tool_schemas(source: str, models: str, path: str, owner: str = "") -> l
     try:
         tree, types = ast.parse(source), ast.parse(models)
     except (SyntaxError, ValueError, RecursionError) as error:
-        raise IntakeError(f"{path} is no Python that can be read: {error}") from None
+        raise IntakeError(Note("source_no_python", path=path, problem=error)) from None
     schemas = [
         _build_tool(method, _Types((types, tree), path))
         for node in tree.body
@@ -174,7 +177,7 @@ def read_tool_schemas(source: str, models: str, path: str, owner: str = "") -> l
         if isinstance(method, ast.FunctionDef) and _is_tool(method)
     ]
     if not schemas:
-        raise IntakeError(f"{path} defines no tool")
+        raise IntakeError(Note("source_no_tool", path=path))
     return schemas
 
 
@@ -185,7 +188,7 @@ def find_tool_class(source: str, path: str) -> str:
             isinstance(method, ast.FunctionDef) and _is_tool(method) for method in node.body
         ):
             return node.name
-    raise IntakeError(f"{path} defines no tool")
+    raise IntakeError(Note("source_no_tool", path=path))
 
 
 def _is_tool(method: ast.FunctionDef) -> bool:
@@ -197,7 +200,7 @@ def _build_tool(method: ast.FunctionDef, types: _Types) -> Schema:
     short, long, descriptions = _read_docstring(ast.get_docstring(method, clean=True) or "")
     arguments = method.args.args[1:]
     if method.args.kwonlyargs or method.args.vararg or method.args.kwarg:
-        raise IntakeError(f"{types.path}: {method.name} has arguments that are not read")
+        raise IntakeError(Note("source_arguments", path=types.path, name=method.name))
     first = len(arguments) - len(method.args.defaults)
     defaults = {
         argument.arg: types.read_default(default)
@@ -207,7 +210,7 @@ def _build_tool(method: ast.FunctionDef, types: _Types) -> Schema:
     for argument in arguments:
         name = argument.arg
         if argument.annotation is None:
-            raise IntakeError(f"{types.path}: {method.name}.{name} has no type")
+            raise IntakeError(Note("source_no_type", path=types.path, name=f"{method.name}.{name}"))
         schema = types.describe(argument.annotation)
         if name in defaults:
             schema = schema | {"default": defaults[name]}

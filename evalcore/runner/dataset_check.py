@@ -17,7 +17,6 @@ from evalcore.benchmarks.base import Benchmark, DatasetIssue, DatasetSource
 from evalcore.catalog import BenchmarkCard
 from evalcore.errors import UsageError
 from evalcore.i18n import Note, cut_note
-from evalcore.plain_text import format_count
 from evalcore.records import Record, Sample
 from evalcore.runner.gold import (
     INTERACTIVE_TIMEOUT,
@@ -46,16 +45,6 @@ class DatasetReport(Record, frozen=True):
     counterexamples: int
     engines: dict[str, str]
     findings: tuple[DatasetIssue, ...]
-
-    def as_text(self) -> str:
-        """A line, and one more for each problem."""
-        engines = ", ".join(f"{name} {version}" for name, version in self.engines.items())
-        head = (
-            f"{self.dataset}: {format_count(self.samples, 'sample')} and "
-            f"{format_count(self.counterexamples, 'counterexample')} checked ({engines}), "
-            f"{format_count(len(self.findings), 'problem')}, hash {self.hash}"
-        )
-        return "\n".join([head, *(f"  {issue.sample}: {issue.problem}" for issue in self.findings)])
 
 
 def check_datasets(
@@ -135,7 +124,7 @@ _CHUNK = 10
 def confirm_dataset(context: TaskContext, location: DatasetLocation) -> dict[str, Any]:
     """Check a set; the result has `samples`, `hash`, `engines` (name to version), the number of
     `problems` and the first of them as `findings`."""
-    context.report_progress("reading the cases")
+    context.report_progress(Note("reading_cases"))
     benchmark = create_benchmark(location.benchmark, location.options)
     samples = list(benchmark.load_dataset(DatasetSource(path=location.path)))
     findings: list[dict[str, str]] = []
@@ -143,7 +132,7 @@ def confirm_dataset(context: TaskContext, location: DatasetLocation) -> dict[str
     done = problems = 0
     try:
         for group in _group_samples(benchmark, samples):
-            context.report_progress(f"{done} of {len(samples)} cases confirmed")
+            context.report_progress(Note("cases_confirmed", done=done, total=len(samples)))
             group_findings, used = benchmark.validate_dataset(group)
             engines |= used
             problems += len(group_findings)
@@ -154,7 +143,7 @@ def confirm_dataset(context: TaskContext, location: DatasetLocation) -> dict[str
             done += len(group)
     finally:
         benchmark.close()
-    context.report_progress(f"{done} of {len(samples)} cases confirmed")
+    context.report_progress(Note("cases_confirmed", done=done, total=len(samples)))
     return {
         "samples": len(samples),
         "hash": dataset_hash(samples),

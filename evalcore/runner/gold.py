@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from evalcore.errors import DatasetError, EvalboardError, UsageError
-from evalcore.i18n import cut_note
+from evalcore.i18n import Note, cut_note
 from evalcore.records import (
     ProgressCallback,
     Record,
@@ -91,7 +91,7 @@ def require_gold(
         chosen = samples[key]
         report = load_gold_report(settings, compute_gold_key(location, chosen))
         if report is None:
-            progress(f"confirming the expected answers of {len(chosen)} cases of {key}")
+            progress(Note("confirming_cases", count=len(chosen), benchmark=key))
             report = confirm_gold(location, settings, [sample.key for sample in chosen], seconds)
         if report.contradicted:
             raise _build_gold_error(location, report.contradicted)

@@ -16,6 +16,7 @@ import msgspec
 from evalcore import catalog
 from evalcore.benchmarks import registry
 from evalcore.errors import RunFolderError, UsageError
+from evalcore.i18n import Note
 from evalcore.intake import add_counts, add_numbers, read_cost, read_count
 from evalcore.judges import is_same_model
 from evalcore.records import (
@@ -268,7 +269,7 @@ def _score_benchmark(
     )
     in_range = scored.score is None or 0 <= scored.score <= 100
     if not (scored.benchmark == spec.key and in_range):
-        raise ValueError(f"aggregate gave {scored.benchmark} the score {scored.score}")
+        raise ValueError(Note("aggregate_score", benchmark=scored.benchmark, score=scored.score))
     by_itself = any(is_same_model(judge, run.target) for judge in spec.judges)
     return msgspec.structs.replace(scored, self_judged=by_itself)
 

@@ -7,6 +7,7 @@ from typing import Any
 from evalcore.access.secrets import scrub_secrets
 from evalcore.benchmarks.base import Benchmark, Context
 from evalcore.errors import CannotWrite, EnvironmentFailure, RunStopped
+from evalcore.i18n import Note
 from evalcore.records import MEASURED, Episode, Sample, Verdict
 
 
@@ -51,5 +52,5 @@ def _validate_verdict(verdict: Any, sample: Sample) -> Verdict:
     if verdict.outcome in MEASURED:
         for score in (verdict.score, *verdict.views.values()):
             if score is None or not 0 <= score <= 1:
-                raise ValueError(f"evaluate_sample gave the score {score}; it must be 0 to 1")
+                raise ValueError(Note("sample_score", score=score))
     return verdict

@@ -453,5 +453,5 @@ def _describe_exit(child: subprocess.Popen[bytes]) -> str:
 
 def _require_pipe(pipe: IO[bytes] | None) -> IO[bytes]:
     if pipe is None:
-        raise EnvironmentFailure("a worker process has no pipe")
+        raise EnvironmentFailure(Note("worker_no_pipe"))
     return pipe

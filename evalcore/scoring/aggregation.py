@@ -114,10 +114,8 @@ def _read_verdict(case: ScoredCase, verdict: ScoredVerdict | None) -> _Reading |
         return None
     for score in (verdict.score, *verdict.views.values()):
         if score is None or not 0 <= score <= 1:
-            raise UsageError(
-                f"verdict {case.metric}/{case.id}: {verdict.outcome} with the score {score}; "
-                "a measured verdict and its views need scores from 0 to 1"
-            )
+            sample, outcome = f"{case.metric}/{case.id}", verdict.outcome
+            raise UsageError(Note("verdict_score", sample=sample, outcome=outcome, score=score))
     return float(verdict.score or 0.0), tuple(sorted(verdict.views.items()))
 
 

@@ -234,9 +234,9 @@ def check_size(header: RunHeader) -> None:
         return
     parts = {name: len(to_json(getattr(header, name))) for name in header.__struct_fields__}
     largest = max(parts, key=lambda name: parts[name])
+    run, taken = header.run_id, parts[largest]
     raise IndexFileError(
-        f"run {header.run_id}: its header takes {size} bytes, the limit is {LIMIT}; "
-        f"`{largest}` alone takes {parts[largest]}: run fewer benchmarks or options at once"
+        Note("header_large", run=run, size=size, most=LIMIT, part=largest, bytes=taken)
     )
 
 
@@ -335,10 +335,10 @@ def check_folder(folder: RunFolder, spec: RunSpec, summary: RunSummary) -> None:
     """Raise RunFolderError where the files do not make a run that can stand on a board: they speak
     of another one, or the cases that were asked are gone, so that nothing could be shown of it."""
     if spec.run_id != folder.run_id:
-        raise RunFolderError(f"{folder.path}: spec.json is of run {spec.run_id!r}")
+        raise RunFolderError(Note("spec_other_run", path=folder.path, run=repr(spec.run_id)))
     asked = spec.origin == "executed" and any(benchmark.samples for benchmark in spec.benchmarks)
     if asked and not is_file(locate_journal(folder.path / SAMPLES)):
-        raise RunFolderError(f"{folder.path}: {SAMPLES} is missing")
+        raise RunFolderError(Note("file_missing", path=folder.path, name=SAMPLES))
 
 
 def scan_run_folders(roots: Iterable[Path], report: Callable[[str], None]) -> dict[str, RunHeader]:

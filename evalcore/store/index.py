@@ -253,7 +253,9 @@ class Index:
                 for key, row in rows.items()
             }
         except msgspec.MsgspecError as error:
-            raise IndexFileError(f"{self._store.title}: a run header is broken ({error})") from None
+            raise IndexFileError(
+                Note("index_header", path=self._store.title, problem=error)
+            ) from None
 
     def _rebuild_damaged_file(self, error: IndexFileError) -> None:
         aside = self._store.set_aside()

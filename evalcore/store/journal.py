@@ -25,6 +25,7 @@ from typing import IO, BinaryIO, TypeVar
 import msgspec
 
 from evalcore.errors import RunFolderError
+from evalcore.i18n import Note
 from evalcore.records import Record, from_json, to_json
 from evalcore.store.chain import START, find_last_link, link_line
 
@@ -112,9 +113,7 @@ def read_journal(path: Path, kind: type[R], containing: bytes = b"") -> Iterator
         try:
             record = from_json(kind, line)
         except (msgspec.MsgspecError, ValueError) as error:
-            raise RunFolderError(
-                f"{path}, line {number}: {error}; {_describe_remedy(path)}"
-            ) from None
+            raise _refuse_line(path, number, error) from None
         yield record
 
 
@@ -126,9 +125,7 @@ def scan_journal(path: Path, kind: type[R], start: int = 0) -> Iterator[tuple[in
             record = from_json(kind, line)
         except (msgspec.MsgspecError, ValueError) as error:
             number += sum(1 for _, before in _lines_until(path, start)) if start else 0
-            raise RunFolderError(
-                f"{path}, line {number}: {error}; {_describe_remedy(path)}"
-            ) from None
+            raise _refuse_line(path, number, error) from None
         yield position, position + len(line), record
         position += len(line)
 
@@ -153,22 +150,19 @@ def read_journal_lines(
         if not os.path.lexists(path):
             return
         if not stat.S_ISREG(path.stat().st_mode):
-            raise RunFolderError(f"{path}: is not a plain file")
+            raise RunFolderError(Note("no_plain_file", path=path))
         with gzip.open(path, "rb") if path.suffix == PACKED else path.open("rb") as file:
             file.seek(start)
             every_line = enumerate(iter(lambda: file.readline(LONGEST), b""), 1)
             for number, line in _find_lines(file, containing) if containing else every_line:
                 if not line.endswith(b"\n"):
                     if len(line) >= LONGEST:
-                        raise RunFolderError(
-                            f"{path}, line {number}: longer than {LONGEST:,} bytes; "
-                            f"{_describe_remedy(path)}"
-                        )
+                        raise _refuse_line(path, number, Note("line_long", most=f"{LONGEST:,}"))
                     return
                 yield number, line
     except (OSError, EOFError, zlib.error) as error:
         problem = error.strerror if isinstance(error, OSError) else ""
-        raise RunFolderError(f"{path}: {problem or error}") from None
+        raise RunFolderError(Note("located", location=path, problem=problem or error)) from None
 
 
 def _find_lines(file: BufferedIOBase, containing: bytes) -> Iterator[tuple[int, bytes]]:
@@ -198,7 +192,7 @@ class JournalReader(AbstractContextManager["JournalReader"]):
                     _unpack_bounded(self.path, lines, self._file)
         except (OSError, EOFError, zlib.error) as error:
             problem = error.strerror if isinstance(error, OSError) else ""
-            raise RunFolderError(f"{path}: {problem or error}") from None
+            raise RunFolderError(Note("located", location=path, problem=problem or error)) from None
 
     def read_line(self, start: int) -> bytes:
         """The line that begins at byte `start`; raises RunFolderError where none ends."""
@@ -210,7 +204,7 @@ class JournalReader(AbstractContextManager["JournalReader"]):
             if len(line) < size or size >= LONGEST:
                 break
             size = min(8 * size, LONGEST)
-        raise RunFolderError(f"{self.path}: no line begins at byte {start}")
+        raise RunFolderError(Note("journal_no_line", path=self.path, position=start))
 
     def close(self) -> None:
         self._file.close()
@@ -227,17 +221,24 @@ def _unpack_bounded(path: Path, lines: gzip.GzipFile, file: IO[bytes]) -> None:
         left -= len(piece)
         if left < 0:
             file.close()
-            raise RunFolderError(f"{path}: unpacks without end; {_describe_remedy(path)}")
+            raise RunFolderError(Note("journal_endless", path=path, remedy=_describe_remedy(path)))
         file.write(piece)
     file.flush()
 
 
+def _refuse_line(path: Path, line: int, problem: object) -> RunFolderError:
+    remedy = _describe_remedy(path)
+    return RunFolderError(
+        Note("journal_line", path=path, line=line, problem=problem, remedy=remedy)
+    )
+
+
 def _describe_remedy(path: Path) -> str:
     if path.suffix == PACKED:
-        return "restore the packed journal, or delete the run"
+        return Note("journal_packed")
     if path.name == SAMPLES:
-        return "it holds the cases of the run: restore the file, or delete the run"
-    return "`evalcore index rebuild --repair` sets the line aside, and the run can be resumed"
+        return Note("journal_samples")
+    return Note("journal_repair")
 
 
 def read_journals(folder: Path, kind: type[R], containing: bytes = b"") -> Iterator[R]:

@@ -226,7 +226,7 @@ def parse_publication(path: Path, lines: list[bytes]) -> Publication:
     if len(publishers) != 1 or records[0] is not publishers[0]:
         raise DatasetError(path, 1, "record", Note("published_first_line"))
     if publishers[0].key != path.stem:
-        raise DatasetError(path, 1, "key", f"must be {path.stem!r}, the name of the file")
+        raise DatasetError(path, 1, "key", Note("published_key", name=repr(path.stem)))
     case_lists = tuple(record for record in records if isinstance(record, CaseList))
     _check_lists(path, records)
     entries = []

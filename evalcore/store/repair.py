@@ -16,6 +16,7 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from evalcore.errors import EvalboardError, RunFolderError
+from evalcore.i18n import Note
 from evalcore.records import Call, Record, from_json
 from evalcore.store import journal
 from evalcore.store.chain import relink_lines
@@ -40,10 +41,6 @@ class QuarantinedLine(Record, frozen=True):
     problem: str
     aside: str
     resumable: bool = True
-
-    def as_text(self) -> str:
-        """A line for people."""
-        return f"{self.file}, line {self.line}: {self.problem}; set aside in {self.aside}"
 
 
 def repair_runs(roots: Iterable[Path]) -> Iterator[QuarantinedLine | str]:
@@ -132,7 +129,7 @@ def _quarantine_lines(path: Path, kind: type[Record]) -> list[tuple[int, str]]:
 def _read_line_pieces(path: Path) -> Iterator[tuple[int, bytes]]:
     """The lines of a journal with their numbers, from 1; one that is too long in several pieces."""
     if not is_file(path):
-        raise RunFolderError(f"{path}: is not a plain file; move it away")
+        raise RunFolderError(Note("move_away", path=path))
     number, ended = 0, True
     with path.open("rb") as file:
         while piece := file.readline(journal.LONGEST):
@@ -144,7 +141,8 @@ def _read_line_pieces(path: Path) -> Iterator[tuple[int, bytes]]:
 def _find_line_problem(piece: bytes, kind: type[Record]) -> str:
     """Why it is no record; a short last line without an end is torn, which every writer mends."""
     if not piece.endswith(b"\n"):
-        return f"longer than {journal.LONGEST:,} bytes" * (len(piece) == journal.LONGEST)
+        is_long = len(piece) == journal.LONGEST
+        return Note("line_long", most=f"{journal.LONGEST:,}") if is_long else ""
     try:
         from_json(kind, piece)
     except (msgspec.MsgspecError, ValueError) as error:

@@ -340,9 +340,9 @@ def _read_plain_file(path: Path) -> bytes:
     """A file as a whole; raises OSError for what is no plain file and ValueError for a huge one."""
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
-        raise ValueError("is not a plain file")
+        raise ValueError(Note("not_plain"))
     if status.st_size > _LARGEST:
-        raise ValueError(f"takes {status.st_size:,} bytes, more than {_LARGEST:,}")
+        raise ValueError(Note("run_file_large", size=f"{status.st_size:,}", most=f"{_LARGEST:,}"))
     return path.read_bytes()
 
 

@@ -133,11 +133,11 @@ def list_sealed_files(folder: Path) -> dict[str, Path]:
                 name = name.removesuffix(PACKED)
             is_folder = path.is_dir()
             if path.is_symlink() and is_folder:  # readers follow it, and nothing here does
-                raise RunFolderError(f"{path}: is a link to a folder")
+                raise RunFolderError(Note("seal_link", path=path))
             if name in _NOT_SEALED or not name.endswith(_SUFFIXES) or is_folder:
                 continue
             if not path.is_file() or path.is_symlink():
-                raise RunFolderError(f"{path}: is not a plain file")
+                raise RunFolderError(Note("no_plain_file", path=path))
             sealed.setdefault(name, path)  # a journal sorts before its packed form and counts first
     except OSError as error:
         raise RunFolderError(f"{folder}: {describe_os_error(error)}") from None
@@ -231,7 +231,7 @@ def read_seal(folder: Path) -> bytes | None:
     """The content of the seal of a run folder, None without one. Raises RunFolderError."""
     path = folder / SEAL
     if os.path.lexists(path) and not is_file(path):  # a pipe would be waited for
-        raise RunFolderError(f"{path}: is not a plain file")
+        raise RunFolderError(Note("no_plain_file", path=path))
     try:
         with path.open("rb") as file:
             return file.read(_LARGEST + 1)
@@ -263,15 +263,17 @@ def open_seal(
     """The statement of a seal and who signed it, or why the seal is worth nothing."""
     try:
         if len(content) > _LARGEST:
-            raise ValueError(f"has more than {_LARGEST:,} bytes")
+            raise ValueError(Note("seal_large", most=f"{_LARGEST:,}"))
         seal = from_json(Seal, content)
         signed = bytes(seal.statement)
         statement = from_json(SealStatement, signed)
         signer = parse_public_key(seal.public_key)
         if (statement.format, statement.version) != (FORMAT, VERSION):
-            raise ValueError(f"is a {statement.format[:40]!r} of version {statement.version}")
+            raise ValueError(
+                Note("seal_version", form=repr(statement.format[:40]), version=statement.version)
+            )
         if any(sealed.every < 1 for sealed in _list_file_seals(statement)):
-            raise ValueError("has a digest that covers no line")
+            raise ValueError(Note("seal_no_line"))
     except (msgspec.MsgspecError, ValueError) as error:
         return Note("seal_form", file=SEAL, detail=str(error)[:200])
     if not signer.has_signed(_CONTEXT + signed, seal.signature):

@@ -139,7 +139,7 @@ class ServiceSession:
     async def _follow_redirects(self, outgoing: ServiceRequest) -> Any:
         for _ in range(_MAX_REDIRECTS + 1):
             if self._egress is not None and parse_origin(outgoing.url) != self._egress.origin:
-                return Failure(kind="permanent", message="no request is sent to another server")
+                return Failure(kind="permanent", message=Note("other_server"))
             sent = self._open_connections().request(
                 outgoing.method,
                 outgoing.url,

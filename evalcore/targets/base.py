@@ -153,7 +153,7 @@ class Control:
         """Nothing to open."""
 
     async def generate(self, request: GenerationRequest) -> Completion:
-        raise EnvironmentFailure(f"{self.key} is answered by the benchmark, not by a request")
+        raise EnvironmentFailure(Note("answered_by_benchmark", name=self.key))
 
     async def close(self) -> None:
         """Nothing to close."""

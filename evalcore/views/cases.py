@@ -267,7 +267,7 @@ def _locate_case(
     case = (benchmark, own.metric, own.id)
     position = case_tables.locate_case(folder, case, own.epoch, where, hidden_cases=closed)
     if position is None:
-        raise RunFolderError(f"{folder.path}: case {own.id!r} is missing in its table of cases")
+        raise RunFolderError(Note("case_missing", path=folder.path, id=repr(own.id)))
     return CasePosition(
         number=position.before + 1 if position.fits else None,
         total=position.total,

@@ -78,7 +78,7 @@ def build_comparison_report(
     """
     if len(lineup.compared) < comparison_runs.MIN_COMPARED:
         raise UsageError(
-            "; ".join(entry.reason for entry in lineup.excluded) or "too few runs to compare"
+            "; ".join(entry.reason for entry in lineup.excluded) or Note("too_few_runs")
         )
     base_run = lineup.find_compared_run(base) if base else lineup.compared[0]
     selected = _select_benchmarks(lineup, benchmark, metric)

@@ -137,6 +137,6 @@ def find_case(roots: Sequence[Path], run: str, name: str) -> Case:
             raise UsageError(Note("run_several_cases", run=run, case=name, names=listed))
     names = sorted({"/".join(case[1:]) for case in cases} | {case[2] for case in cases})
     alike = difflib.get_close_matches(name, names, _ALIKE) or names[:_ALIKE]
-    raise UsageError(
-        Note("run_no_such_case", run=run, case=name, names=", ".join(alike) or "it has none at all")
-    )
+    if not alike:
+        raise UsageError(Note("run_no_cases", run=run, case=name))
+    raise UsageError(Note("run_no_such_case", run=run, case=name, names=", ".join(alike)))

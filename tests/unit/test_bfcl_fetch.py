@@ -52,8 +52,11 @@ def test_the_known_files_of_a_wheel_come_out_and_nothing_else(tmp_path):
         report.files["BFCL_v4_parallel.json"]
         == hashlib.sha256((folder / "BFCL_v4_parallel.json").read_bytes()).hexdigest()
     )
-    assert "Apache-2.0" in text[-1]
-    assert fetch.format_bfcl_fetch(report).endswith(f"--benchmarks bfcl --dataset {folder}")
+    result = fetch.format_bfcl_fetch(report)
+    assert "Apache-2.0" in result
+    assert result.endswith(f"--benchmarks bfcl --dataset {folder}")
+    lines = [*text, *result.splitlines()]
+    assert [line.startswith(str(folder)) for line in lines].count(True) == 1
 
 
 def test_the_command_that_is_printed_scores_the_official_multi_turn_entries(tmp_path, monkeypatch):
@@ -96,7 +99,8 @@ def test_a_complete_folder_is_left_in_place(tmp_path):
     again = fetch_bfcl(tmp_path / "data", tmp_path / NAME, text.append, release)
     assert again.already
     assert again.files == first.files
-    assert "complete" in text[0]
+    assert text == []
+    assert "was complete already" in fetch.format_bfcl_fetch(again)
 
 
 def test_a_folder_with_something_else_is_never_touched(tmp_path):

@@ -221,7 +221,7 @@ def test_what_cannot_be_asked_is_said_before_the_first_request(data):
     with pytest.raises(DatasetError, match="a list of ids per category"):
         load(data)
     (data / IDS_FILE).write_text('{"simple_python": ["simple_python_99"]}')
-    with pytest.raises(DatasetError, match="holds none of the entries"):
+    with pytest.raises(DatasetError, match="contains none of the entries"):
         load(data)
 
 

@@ -304,6 +304,33 @@ LEAVES = [
 ]
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--benchmarks", "a,b", "--metrics", "m", "n"],
+        ["--benchmarks", "a", "b", "--metrics", "m,", "n"],
+        ["--benchmarks", "a", "--metrics=m", "--benchmarks", "b", "--metrics", "n"],
+        ["--benchmarks=a, b", "--metrics", "m", ",n"],
+    ],
+)
+@pytest.mark.parametrize("verb", ["run", "sweep", "parity"])
+def test_a_flag_for_several_values_takes_spaces_and_commas_and_repeats(verb, words, parser):
+    flags = {"run": [], "sweep": [], "parity": ["hf:x", "hf:y"]}[verb]
+    args = parser.parse_args([verb, *flags, *words])
+    assert (args.benchmarks, args.metrics) == (["a", "b"], ["m", "n"])
+
+
+def test_the_ways_of_a_sweep_may_be_apart_by_commas(parser, capsys):
+    args = parser.parse_args(
+        ["sweep", "--asking", "native,prompt", "--dtypes", "int8", "--dtypes", "int4,auto"]
+    )
+    assert (args.asking, args.dtypes) == (["native", "prompt"], ["int8", "int4", "auto"])
+    assert parser.parse_args(["sweep"]).dtypes == []
+    with pytest.raises(SystemExit):
+        parser.parse_args(["sweep", "--asking", "native,odd"])
+    assert "native,odd" in capsys.readouterr().err
+
+
 def test_every_verb_has_examples_and_no_example_lacks_its_verb():
     verbs = {each.prog.partition(" ")[2] for each in walk_parsers(build_parser())}
     assert set(LEAVES) - load_examples().keys() == set()
@@ -438,10 +465,18 @@ def test_a_unknown_language_is_refused(capsys):
         ("doctor", "数据文件夹"),
         ("board", "名次区间"),
         ("gate shipped-baseline-sqlite --min-score 0", "门禁：通过"),
+        ("seal verify shipped-baseline-sqlite", "未签名；其记录的散列链完整"),
+        ("bucket pull DATA/none", "已传输 0 次运行"),
+        ("hub dataset sql_understanding --out DATA/hub", "个文件"),
+        ("index rebuild", "索引中有 0 次运行"),
+        ("export shipped-baseline-sqlite --format bundle", "要写入的文件"),
+        ("export shipped-baseline-sqlite --format scale --out DATA/scale", "16 个文件"),
+        ("datasets template bfcl --out DATA.jsonl", "已写入"),
     ],
 )
 def test_results_and_errors_are_translated(capsys, data, words, message):
-    _, out, err = call(capsys, *words.split(), "--data", data, "--lang", "zh")
+    words = words.replace("DATA", str(data)).split()
+    _, out, err = call(capsys, *words, "--data", data, "--lang", "zh")
     assert message in out + err
 
 

@@ -71,7 +71,7 @@ def test_a_split_comes_with_its_files_and_loads(tmp_path, hub):
     assert (gaia.commit, gaia.part, gaia.already) == (REVISION, "validation", False)
     assert set(gaia.files) == {rows, f"2023/validation/{ID}.csv"}
     assert text[0].startswith("1 of 2: 2023/validation/")
-    assert "not to be shared" in text[-1]
+    assert "not to be shared" in format_gaia_fetch(gaia)
     (sample,) = load_gaia_samples(DatasetSource(str(folder)), "validation", [1, 2])
     assert sample.meta["gated"]
     assert sample.meta["needs_web"]

@@ -120,9 +120,54 @@ def test_a_set_that_is_more_than_rows_is_run_from_its_folder(store, tmp_path, na
     out = tmp_path / "out"
     hub_publish.write_dataset_repository(name, store, out)
     text = (out / "README.md").read_text()
-    assert "hf download OWNER/NAME --repo-type dataset --local-dir FOLDER" in text
+    assert "evalcore hub fetch OWNER/NAME --out FOLDER" in text
     assert f"evalcore run --target TARGET --benchmarks {name} --dataset FOLDER" in text
     assert load_index(name, out).hash == load_index(name, f"datasets/{name}").hash != ""
+
+
+AGENTIC = ["bfcl", "tau_bench", "tau2_bench", "gaia", "swe_bench"]
+
+
+def add_to_hub(hub, out):
+    files = [path for path in out.rglob("*") if path.is_file()]
+    hub.add({path.relative_to(out).as_posix(): path.read_bytes() for path in files})
+
+
+@pytest.mark.parametrize("name", AGENTIC)
+def test_an_agentic_set_is_fetched_back_with_equal_samples(capsys, store, hub, tmp_path, name):
+    out, back = tmp_path / "out", tmp_path / "back"
+    hub_publish.write_dataset_repository(name, store, out, REPO)
+    add_to_hub(hub, out)
+    for number in range(2):  # a complete folder is left in place
+        asked = len(hub.asked)
+        status, shown, _ = call(capsys, store, "hub", "fetch", REPO, "--out", str(back))
+        assert status == 0
+        assert shown.count(str(back)) == 2  # with the command
+        assert f"evalcore run --target TARGET --benchmarks {name} --dataset {back}" in shown
+        assert (len(hub.asked) == asked) == bool(number)
+    assert hub.head[:12] in shown
+    assert load_index(name, back).hash == load_index(name, f"datasets/{name}").hash != ""
+
+
+def test_a_name_of_a_task_leads_into_no_command(capsys, store, hub, tmp_path):
+    hub.add({"eval.yaml": b"tasks:\n- id: bfcl; rm -rf x\n- id: evil\n", "a.jsonl": b"{}\n"})
+    status, shown, _ = call(capsys, store, "hub", "fetch", f"hf://{REPO}")
+    assert status == 0
+    assert "--benchmarks BENCHMARK --dataset" in shown
+    assert f"{store.data}/datasets/hub-lab--board" in shown
+
+
+@pytest.mark.parametrize("name", ["tau_bench", "tau2_bench"])
+def test_tasks_are_read_back_by_rows(store, hub, tmp_path, name):
+    """An own set of tau names its tasks anew; what is asked stays."""
+    hub_publish.write_dataset_repository(name, store, tmp_path / "out", REPO)
+    add_to_hub(hub, tmp_path / "out")
+    rows = hub_rows.read_hub_rows(f"hf://{REPO}", name)
+    upload = dataset_service.Upload(name, f"rows{rows.suffix}", rows.content, rows.part)
+    room = tmp_path / "room"
+    validation = dataset_service.validate_upload(TaskContext(store), upload, str(room))
+    assert validation.ok
+    assert validation.summary.samples == load_index(name, f"datasets/{name}").samples
 
 
 def test_columns_are_rows_and_their_nulls_are_absent(capsys, store, hub, lines):

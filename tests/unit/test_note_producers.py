@@ -75,6 +75,7 @@ COMPUTED_VALUES = {
 OTHER_TEXTS = {
     ("exchange/bundle/contents.py", "is missing"),
     ("web/answers.py", "longer than \0 characters"),
+    ("sandbox/filesystem.py", "\0 cannot be read: \0"),  # what a model reads
 }
 
 

@@ -138,4 +138,4 @@ def test_what_is_set_aside_says_where(settings):
     damaged_run(settings, VERDICTS, b"garbage")
     [line] = repair(settings)
     assert isinstance(line, QuarantinedLine)
-    assert line.as_text().endswith("set aside in w1.jsonl.damaged")
+    assert line.aside.endswith("w1.jsonl.damaged")

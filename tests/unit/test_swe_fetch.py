@@ -82,7 +82,7 @@ def test_the_rows_of_a_split_become_one_file(tmp_path, stand):
     assert {path.name for path in (tmp_path / "data").iterdir()} == {TASKS, NOTE_FILE}
     digest = hashlib.sha256((tmp_path / "data" / TASKS).read_bytes()).hexdigest()
     assert (report.dataset, report.commit, report.files) == (VERIFIED, COMMIT, {TASKS: digest})
-    assert "2 tasks" in text[-1]
+    assert "tasks: 2" in text[-1]
     assert format_swe_bench_fetch(report).endswith(f"--dataset {tmp_path / 'data'}")
     assert {authorization for _, _, authorization in hub.asked} == {""}
     again = fetch_swe_bench(tmp_path / "data", progress=silent)

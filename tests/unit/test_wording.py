@@ -187,6 +187,64 @@ def test_no_string_in_code_holds_a_clumsy_phrase():
     assert clumsy == []
 
 
+#: Errors that only programs read: those of the API are English, logs of tests are dropped, and what
+#: a tool of an agent replies is a part of what is asked.
+FOR_PROGRAMS = ("ApiError", "ShapeError", "Unreadable", "UnreadableLog")
+#: What shows a person its first arguments.
+SHOWN_BY = ("print", "print_stderr", "print_result", "progress", "say_always", "CommandResult")
+TRANSLATED = ("Note", "tr", "tr_count", "t", "t_count")
+TWO_WORDS = re.compile("[A-Za-z]{2,} [a-z]{2,}")
+
+
+def get_call_name(node):
+    function = node.func if isinstance(node, ast.Call) else node
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+
+
+def walk_plain_texts(node):
+    """Texts of two words and more below a node that no catalogue has."""
+    if isinstance(node, ast.Call) and get_call_name(node) in TRANSLATED:
+        return
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        if TWO_WORDS.search(node.value):
+            yield node.value
+        return
+    for child in ast.iter_child_nodes(node):
+        yield from walk_plain_texts(child)
+
+
+def list_error_names(trees):
+    """The names of all errors of the package, with those that derive from them."""
+    names, size = {"EvalboardError"}, 0
+    while size < len(names):
+        size = len(names)
+        for tree in trees:
+            for node in ast.walk(tree):
+                if isinstance(node, ast.ClassDef) and names & set(map(get_call_name, node.bases)):
+                    names.add(node.name)
+    return names - set(FOR_PROGRAMS)
+
+
+def test_no_error_and_no_line_of_a_command_is_english_alone():
+    """Errors, notices and results come from the catalogues, so that `--lang zh` says them."""
+    paths = sorted((ROOT / "evalcore").rglob("*.py"))
+    trees = {path: ast.parse(path.read_text("utf-8")) for path in paths}
+    errors = list_error_names(trees.values())
+    assert {"UsageError", "LoadError", "BundleRefused", "HubUnreachable"} <= errors
+    plain = []
+    for path, tree in trees.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Raise) and get_call_name(node.exc) in errors:
+                shown = node.exc
+            elif isinstance(node, ast.Call) and get_call_name(node) in SHOWN_BY:
+                shown = ast.Tuple([*node.args])
+            else:
+                continue
+            texts = list(walk_plain_texts(shown))
+            plain += [f"{path.relative_to(ROOT)}:{node.lineno}: {text}" for text in texts]
+    assert [line for line in plain if not PROMPTS.search(line)] == []
+
+
 def test_a_chinese_list_uses_the_chinese_comma():
     tied = describe_ranking([["A", "B", "C", "D", "E", "F"]], "zh")
     assert "A、B" in tied

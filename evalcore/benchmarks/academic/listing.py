@@ -20,22 +20,22 @@ def list_tasks(
     settings: Settings, profile: str, flags: Mapping[str, str], progress: Callable[[str], None]
 ) -> CommandResult:
     """The profiles; with a name the tasks of one, with words the tasks that hold them."""
-    remarks = (str(_MISSING),) if catalog.find_missing_extra(CARD) else ()
+    remarks = (_MISSING,) if catalog.find_missing_extra(CARD) else ()
     if flags.get("search"):
-        progress("reading lm-eval's tasks")
+        progress(Note("academic_reading"))
         harness = HarnessProcess([Path(settings.datasets) / "academic"], defaults=True)
         try:
             names = harness.list_tasks(flags["search"].split())
         finally:
             harness.close()
-        return CommandResult(list(names), "\n".join(names) or "no task has such a name")
+        return CommandResult(list(names), list(names) or Note("academic_no_name"))
     if profile:
         chosen = find_profile(profile)
-        limit = str(chosen.limit) if chosen.limit else "all"
-        fewshot = "as each task says" if chosen.fewshot < 0 else str(chosen.fewshot)
-        lines = [chosen.en, f"examples: {fewshot}; questions of each task: {limit}", *chosen.tasks]
+        limit = str(chosen.limit) if chosen.limit else Note("academic_all")
+        fewshot = Note("academic_own_shots") if chosen.fewshot < 0 else str(chosen.fewshot)
+        lines = [chosen.en, Note("academic_asks", fewshot=fewshot, limit=limit), *chosen.tasks]
         data = {"tasks": list(chosen.tasks), "fewshot": chosen.fewshot, "limit": chosen.limit}
-        return CommandResult({"profile": profile, **data}, "\n".join(lines), remarks)
+        return CommandResult({"profile": profile, **data}, lines, remarks)
     profiles = load_profiles().profiles
     width = max(map(len, profiles))
     text = "\n".join(f"{name:<{width}}  {entry.en}" for name, entry in profiles.items())

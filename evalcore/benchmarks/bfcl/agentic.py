@@ -59,7 +59,9 @@ def find_material(entry: BfclEntry, folder: Path) -> Path | None:
         raise DatasetError(entry.source or entry.id, None, "scenario", Note("upload_text"))
     path = folder / MATERIAL_FOLDER / f"memory_{scenario}.json"
     if not path.is_file():
-        raise DatasetError(folder, None, "", f"holds no {MATERIAL_FOLDER}/{path.name}")
+        raise DatasetError(
+            folder, None, "", Note("lacks_file", name=f"{MATERIAL_FOLDER}/{path.name}")
+        )
     return path
 
 

@@ -139,9 +139,7 @@ class Bfcl(Benchmark):
             self.options[SIMILARITY] = choose_similarity(self.options[SIMILARITY])
         problems = dict.fromkeys(filter(None, map(self._find_problem, samples)))
         if problems:
-            raise UsageError(
-                "; ".join(problems) + "; or leave such cases out by the option bfcl.categories"
-            )
+            raise UsageError(Note("bfcl_leave_out", problems="; ".join(problems)))
         return list(samples)
 
     def _find_problem(self, sample: Sample) -> str:

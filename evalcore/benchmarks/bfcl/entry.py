@@ -107,7 +107,7 @@ def load_file(path: Path) -> list[BfclEntry]:
                 number = entry.id.removeprefix(f"{named}_")
                 entry = replace(entry, id=f"{category}_{number}")
             if entry.id in entries:
-                line.raise_field_error("id", f"{entry.id!r} is there twice")
+                line.raise_field_error("id", Note("there_twice", name=repr(entry.id)))
             entries[entry.id] = entry
     return list(entries.values())
 

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from evalcore.benchmarks.bfcl.categories import DECODE_ONLY, SINGLE_TURN, find_category_language
 from evalcore.errors import DatasetError, IntakeError
+from evalcore.i18n import Note
 from evalcore.intake.json_text import parse_json
 from evalcore.records import Sample, Verdict
 
@@ -77,7 +78,7 @@ def expand_forms(samples: Sequence[Sample], source: Path) -> list[Sample]:
         if (sample.id in listed if listed is not None else _is_varied(sample.metric))
     ]
     if not entries:
-        raise DatasetError(folder, None, "", f"holds none of the entries of {IDS_FILE}")
+        raise DatasetError(folder, None, "", Note("bfcl_none_of", name=IDS_FILE))
     pairs = ((entry, form) for entry in entries for form in FORMS)
     return [
         replace(
@@ -108,7 +109,7 @@ def _read_listed_ids(path: Path) -> frozenset[str] | None:
     except IntakeError:
         listed = None
     if not isinstance(listed, dict) or not all(isinstance(ids, list) for ids in listed.values()):
-        raise DatasetError(path, None, "", "must be an object with a list of ids per category")
+        raise DatasetError(path, None, "", Note("bfcl_ids_form"))
     return frozenset(str(entry) for ids in listed.values() for entry in ids)
 
 

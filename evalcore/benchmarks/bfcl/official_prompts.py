@@ -13,6 +13,7 @@ from evalcore.benchmarks.base import ToolCallMode
 from evalcore.benchmarks.bfcl.categories import find_category_language
 from evalcore.benchmarks.bfcl.format_sensitivity import list_functions, split_form
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.intake.python_source import SLOT
 from evalcore.records import Message, Record
 
@@ -149,7 +150,7 @@ def build_official_messages(
     try:
         listed = list_functions(functions, split_form(form)["func_doc_fmt"])
     except KeyError:
-        raise UsageError(f"the official texts have no prompt of the form {form!r}") from None
+        raise UsageError(Note("bfcl_no_form", form=repr(form))) from None
     text = build_system_prompt(listed, texts, form)
     first, *rest = messages or [Message("user")]
     if first.role == "system":
@@ -177,9 +178,7 @@ def build_system_prompt(listed: str, texts: BfclTexts, form: str) -> str:
             available_tools=tools,
         )
     except (KeyError, IndexError, ValueError) as error:
-        raise UsageError(
-            f"the official texts have no prompt of the form {form!r}: {error}"
-        ) from None
+        raise UsageError(Note("bfcl_bad_form", form=repr(form), problem=error)) from None
 
 
 def build_agentic_text(
@@ -202,8 +201,7 @@ def build_agentic_text(
         text = template.format(scenario_setting=words[_SETTINGS][scenario], memory_content=shown)
     except (KeyError, IndexError, ValueError) as error:
         raise UsageError(
-            f"the official texts have no words for {category}, scenario {scenario!r}: {error}; "
-            "fetch them again"
+            Note("bfcl_no_words", category=category, scenario=repr(scenario), problem=error)
         ) from None
     return f"{text}\n\n{answer}" if asks else text
 

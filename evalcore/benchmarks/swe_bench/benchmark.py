@@ -198,7 +198,7 @@ class SweBench(Benchmark):
         if isinstance(prediction, dict) and "model_patch" in prediction:
             patch = prediction["model_patch"] or ""
             if not isinstance(patch, str):
-                raise UsageError("model_patch must be a text")
+                raise UsageError(Note("swe_patch_text"))
             return Episode(key=self.generation_key(sample), epoch=0, state={"patch": patch})
         return super().episode_from_answer(sample, prediction, extra_fields)
 

@@ -24,6 +24,7 @@ from evalcore.benchmarks.swe_bench.log_parsers.result_lines import (
     UnreadableLog,
 )
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.records import Record
 
 # Signs in a log that the environment broke, by which a run that cannot be graded is explained. A
@@ -121,9 +122,8 @@ def grade_log(
     kind = spec.get("eval_type") or "pass_and_fail"
     rules = _RULES.get(kind) if isinstance(kind, str) else None
     if rules is None:
-        raise UsageError(
-            f"{_describe_instance(spec)}: eval_type {kind!r} is none of {', '.join(_RULES)}"
-        )
+        instance, names = _describe_instance(spec), ", ".join(_RULES)
+        raise UsageError(Note("swe_eval_type", instance=instance, kind=repr(kind), names=names))
     log = _plain_newlines(log)
     parsed = read_log(log, str(spec.get("log_parser") or DEFAULT_PARSER), spec)
     if not parsed.is_gradable:
@@ -192,9 +192,7 @@ def parse_test_ids(spec: Mapping[str, Any], name: str) -> tuple[str, ...]:
         except (json.JSONDecodeError, RecursionError):
             value = None
     if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
-        raise UsageError(
-            f"{_describe_instance(spec)}: {name} must be a list of test ids, or JSON text of one"
-        )
+        raise UsageError(Note("swe_test_ids", instance=_describe_instance(spec), name=name))
     return tuple(value)
 
 

@@ -16,6 +16,7 @@ import msgspec
 from evalcore.benchmarks.tau2_bench.environment.world import Environment
 from evalcore.benchmarks.tau_bench.user_lexicon import STOP
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.records import Record
 
 #: The slot that tells a scenario of this user from others.
@@ -49,7 +50,7 @@ def read_bank_scenario(slots: Mapping[str, Any]) -> BankScenario:
     try:
         return msgspec.convert(slots, BankScenario)
     except msgspec.ValidationError as error:
-        raise UsageError(f"the slots of the task are not usable: {error}") from None
+        raise UsageError(Note("user_slots", problem=error)) from None
 
 
 _HELLO = ("Hello, I have a request.", "Hi, I need something done.")

@@ -88,10 +88,7 @@ class Tau2Texts(Record, frozen=True):
                 raise UsageError(Note("tau2_retrieval", names=", ".join(RETRIEVALS)))
             return tuple(self.bank.list_tool_schemas(retrieval))
         if domain not in self.tools:
-            raise UsageError(
-                f"protocol=official asks {', '.join(self.tools)}; the texts have no tools of "
-                f"{domain}: choose domains by tau2_bench.domain"
-            )
+            raise UsageError(Note("tau2_no_tools", tools=", ".join(self.tools), domain=domain))
         return tuple(json.loads(self.tools[domain]))
 
     def build_agent_prompt(self, policy: str) -> str:

@@ -28,12 +28,7 @@ from evalcore.benchmarks.call_decoding.call import replace_surrogates
 from evalcore.benchmarks.tau2_bench.card import RETRIEVALS
 from evalcore.benchmarks.tau2_bench.environment.banking import TABLES
 from evalcore.benchmarks.tau2_bench.environment.banking_desk import list_logged_tools
-from evalcore.benchmarks.tau2_bench.environment.world import (
-    Call,
-    Environment,
-    World,
-    render_answer,
-)
+from evalcore.benchmarks.tau2_bench.environment.world import Call, Environment, World, render_answer
 from evalcore.errors import EnvironmentFailure
 from evalcore.records import Record, to_plain
 from evalcore.sandbox.worker_process import WorkerLost, WorkerProcess

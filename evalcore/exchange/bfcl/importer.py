@@ -41,7 +41,7 @@ from evalcore.exchange.staging import (
     ImportedScore,
     ImportResult,
     ImportStage,
-    format_import_result,
+    list_import_results,
     open_import_stage,
 )
 from evalcore.i18n import Note
@@ -277,7 +277,7 @@ def stage_model_folders(
     try:
         samples = list(benchmark.load_dataset(DatasetSource(path=str(path))))
         for folder in folders:
-            progress(f"scoring {folder.name}")
+            progress(Note("scoring_folder", name=folder.name))
             try:
                 results = read_model_results(folder, source)
                 scored = rescore_predictions(benchmark, samples, results)
@@ -386,4 +386,4 @@ def run_bfcl_import(
     mode = msgspec.convert(flags["mode"] or None, Mode | None)
     source = BfclImportSource(str(path), flags["dataset"], flags["month"], mode)
     done = import_bfcl_results(source, settings, progress)
-    return CommandResult(vars(done), format_import_result(done))
+    return CommandResult(vars(done), list_import_results(done))

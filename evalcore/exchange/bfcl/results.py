@@ -88,7 +88,7 @@ def read_results(path: Path, mode: Mode | None = None) -> Iterator[Prediction]:
         for line, row in read_rows(file):
             prediction = parse_prediction(file, line, row, category, answer_mode)
             if prediction.id in seen:
-                raise DatasetError(file, line, "id", f"{prediction.id!r} is there twice")
+                raise DatasetError(file, line, "id", Note("there_twice", name=repr(prediction.id)))
             seen.add(prediction.id)
             yield prediction
 
@@ -124,7 +124,7 @@ def find_bfcl_files(path: Path, kind: Literal["result", "score"]) -> dict[str, P
             raise DatasetError(file, None, "", problem)
         files[category] = file
     if not files and kind == "result":
-        raise NoResults(path, None, "", "contains no BFCL_v4_<category>_result.json")
+        raise NoResults(path, None, "", Note("lacks_file", name="BFCL_v4_<category>_result.json"))
     return {name: files[name] for name in CATEGORIES if name in files}
 
 
@@ -164,7 +164,7 @@ def parse_prediction(
     if result is not None and not isinstance(result, str | list):
         raise DatasetError(file, line, "result", Note("bfcl_text_or_list"))
     if is_deeper(result, _DEPTH_LIMIT):
-        raise DatasetError(file, line, "result", f"is nested more than {_DEPTH_LIMIT} deep")
+        raise DatasetError(file, line, "result", Note("deep_result", most=_DEPTH_LIMIT))
     failed = is_infrastructure_error(result)
     return Prediction(
         category=category,
@@ -269,10 +269,7 @@ def rescore_predictions(
         if sample is not None:
             pairs.append((sample, prediction))
     if not pairs:
-        raise UnknownEntries(
-            f"the results of {results.model} answer no entry of the dataset; is it the official "
-            "one, with these categories?"
-        )
+        raise UnknownEntries(Note("bfcl_no_answers", model=results.model))
     answered = {sample.metric for sample, _ in pairs}
     episode_pairs = [
         (sample, build_rescored_episode(benchmark, sample, prediction, results.date))

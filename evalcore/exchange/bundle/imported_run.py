@@ -332,7 +332,7 @@ def _aggregate_verdicts(
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         problem = f"{type(error).__name__}: {error}"
-        raise UsageError(f"the verdicts on {spec.key} cannot be added up: {problem}") from None
+        raise UsageError(Note("verdicts_sum", benchmark=spec.key, problem=problem)) from None
     claimed = part.claimed.score
     return msgspec.structs.replace(
         benchmark_score,

@@ -133,8 +133,7 @@ class GoldCheck:
 
     def _confirm_samples(self, location: DatasetLocation, samples: Iterable[Sample]) -> GoldReport:
         asked = tuple(samples)
-        count = f"{len(asked)} cases" if asked else "a dataset"
-        self._progress(f"confirming the expected answers of {count} of {location.benchmark}")
+        self._progress(Note("confirming_answers", benchmark=location.benchmark))
         began = time.monotonic()
         report = confirm_gold(location, self._settings, (), max(self._seconds, 0.0), asked)
         self._seconds -= time.monotonic() - began
@@ -276,7 +275,7 @@ def _score_benchmarks(
     parts, total = [], len(contents.verdicts)
     count = itertools.count(1)
     for spec in contents.spec.benchmarks:
-        progress(f"scoring {spec.samples} cases of {spec.key} again")
+        progress(Note("scoring_again", count=spec.samples, benchmark=spec.key))
         same = cases[spec.key]
         rescored = rescore_bundle(
             contents, spec, benchmarks[spec.key], same, lambda: scored(next(count), total)

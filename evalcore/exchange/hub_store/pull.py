@@ -33,6 +33,7 @@ from evalcore.exchange.hub_store.archives import (
     open_sync_session,
 )
 from evalcore.exchange.hub_store.repository import HubRepository, HubUnreachable, RepositoryHead
+from evalcore.i18n import Note
 from evalcore.records import ProgressCallback, Record, utc_now
 from evalcore.settings import Settings
 from evalcore.store import headers
@@ -83,7 +84,7 @@ def _merge_cards(theirs: Path, target: Path) -> bool:
                 return False
             AtomicStorage(target).write({**local_tables, TABLE: cards})
     except IndexFileError as error:
-        raise UsageError(f"cards of targets: {error}") from None
+        raise UsageError(Note("hub_target_cards", problem=error)) from None
     return True
 
 
@@ -196,14 +197,14 @@ class _PullOperation:
                 version.digest for version in history.own
             }:
                 return "kept"
-        self._progress(f"fetching run {newest.run_id}")
+        self._progress(Note("hub_fetching", run=newest.run_id))
         with self._unpack_version(newest) as folder:
             return self._install_run(RunFolder(folder), local_run)
 
     def _install_run(self, unpacked: RunFolder, local_run: RunFolder) -> str:
         """Put a run in its place and into the index; raises RunFolderError for one that is none."""
         if headers.read_header(unpacked) is None:  # which raises for the folder of another run
-            raise RunFolderError("the archive contains a run that has not ended")
+            raise RunFolderError(Note("hub_open_run"))
         if reason := self._gold.require_run(unpacked):
             self._unconfirmed[unpacked.run_id] = reason
         old = unpacked.path.with_name(f"{unpacked.path.name}{_FORMER}")
@@ -242,7 +243,7 @@ class _PullOperation:
         """A run of another installation, as a bundle of it would be taken in."""
         from evalcore.exchange.bundle import exporter, importer
 
-        self._progress(f"fetching run {version.run_id} of another installation")
+        self._progress(Note("hub_fetching_foreign", run=version.run_id))
         try:
             if version.digest == REMOVED or not version.subject.startswith(RUNS):
                 return

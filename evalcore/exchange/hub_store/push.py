@@ -190,7 +190,8 @@ class _PushOperation:
 
     def _commit_batch(self, batch: dict[str, Path], head: RepositoryHead) -> RepositoryHead:
         batch_versions = [version for version in map(archives.parse_version_path, batch) if version]
-        self._progress(f"sending {', '.join(version.run_id for version in batch_versions)}")
+        names = ", ".join(version.run_id for version in batch_versions)
+        self._progress(Note("hub_sending", names=names))
         head = self._repository.commit_files(batch, head, f"Keep {len(batch_versions)} results")
         for version in batch_versions:
             (self._removed if version.digest == REMOVED else self._sent).append(version.subject)

@@ -183,7 +183,7 @@ class HubRepository:
             try:
                 return call()
             except errors.OfflineModeIsEnabled:
-                raise HubUnreachable("HF_HUB_OFFLINE forbids the network; unset it") from None
+                raise HubUnreachable(Note("hub_offline")) from None
             except (
                 errors.HfHubHTTPError,
                 httpx2.HTTPError,

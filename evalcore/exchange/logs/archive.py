@@ -66,9 +66,9 @@ class LogArchive:
             )
         try:
             if member.flag_bits & _ENCRYPTED:
-                raise ValueError("it is encrypted")
+                raise ValueError(Note("archive_encrypted"))
             if member.compress_type not in _METHODS:  # LZMA takes as much memory as it says
-                raise ValueError("its compression is not supported")
+                raise ValueError(Note("archive_compression"))
             if member.compress_type in _ZSTD:
                 content = self._read_zstd(member, limit)
             else:
@@ -88,7 +88,7 @@ class LogArchive:
         self._file.seek(member.header_offset)
         header = self._file.read(_LOCAL_HEADER)
         if len(header) < _LOCAL_HEADER or header[:4] != b"PK\x03\x04":
-            raise ValueError("its local header is damaged")
+            raise ValueError(Note("archive_header"))
         names = int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
         self._file.seek(names, 1)
         packed = self._file.read(min(member.compress_size, MEMBER_LIMIT))
@@ -97,7 +97,7 @@ class LogArchive:
             while len(content) <= limit and (piece := stream.read(1 << 20)):
                 content += piece
         if len(content) <= limit and zlib.crc32(content) != member.CRC:
-            raise ValueError("its checksum differs")
+            raise ValueError(Note("archive_checksum"))
         return content
 
 

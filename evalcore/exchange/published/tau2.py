@@ -99,7 +99,7 @@ def build_publication(
         raise UsageError(Note("published_no_submission", path=root))
     if len(paths) > _MAX_SUBMISSIONS:
         raise UsageError(Note("published_many", path=root, most=_MAX_SUBMISSIONS))
-    progress(f"reading {len(paths)} submissions")
+    progress(Note("reading_submissions", count=len(paths)))
     entries = sorted(map(_read_entry, paths), key=lambda entry: (entry.date, entry.id))
     publisher = msgspec.structs.replace(
         _PUBLISHER, revision=revision, date=date or entries[-1].date
@@ -111,7 +111,7 @@ def _read_entry(path: Path) -> PublishedEntry:
     submission = _decode_submission(path)
     day, method = parse_day(submission.submission_date), submission.methodology or _Methodology()
     if not day:
-        raise DatasetError(path, None, "submission_date", "is not a date such as 2026-11-28")
+        raise DatasetError(path, None, "submission_date", Note("no_date"))
     return PublishedEntry(
         month=day[:7],
         id=to_single_line(path.parent.name, 120),
@@ -156,11 +156,11 @@ def _describe_setup(modality: str | None, method: _Methodology) -> dict[str, str
 
 def _decode_submission(path: Path) -> _Submission:
     if path.is_symlink():
-        raise DatasetError(path, None, "", "is a link, which is not followed")
+        raise DatasetError(path, None, "", Note("no_link"))
     try:
         return msgspec.json.decode(read_bytes(path, _FILE_LIMIT), type=_Submission)
     except msgspec.MsgspecError as error:
         problem, _, field = str(error).partition(" - at ")
         raise DatasetError(path, None, field.strip("`$."), problem) from None
     except (UnicodeDecodeError, RecursionError) as error:
-        raise DatasetError(path, None, "", f"is not UTF-8 or nested too deep: {error}") from None
+        raise DatasetError(path, None, "", Note("not_utf8_or_deep", problem=error)) from None

@@ -25,6 +25,7 @@ from evalcore.exchange.scale.forms import (
 )
 from evalcore.exchange.scale.month_scan import MonthScan
 from evalcore.exchange.staging import BlobStore
+from evalcore.i18n import Note
 from evalcore.records import Episode, Message, Record, Sample, Section, Verdict, content_hash
 from evalcore.results import BenchmarkScore
 from evalcore.runner.plan import dataset_hash
@@ -80,7 +81,7 @@ def read_process_log(path: Path) -> ProcessLog:
         raise DatasetError(path, None, "", str(error.strerror)) from None
     header, entries = _split_process_log(text)
     if "Run ID" not in header:
-        raise DatasetError(path, None, "Run ID", "is missing: the file is not a process log")
+        raise DatasetError(path, None, "Run ID", Note("scale_no_log"))
     votes, finals, answers = _parse_log_entries(entries)
     judges = [name.strip() for name in header.get("Judge LLMs", "").split(",")]
     return ProcessLog(

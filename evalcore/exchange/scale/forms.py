@@ -298,4 +298,4 @@ def _decode_json(path: Path, content: bytes, kind: type[T]) -> T:
         problem, _, field = str(error).partition(" - at ")
         raise DatasetError(path, None, field.strip("`$."), problem) from None
     except (UnicodeDecodeError, RecursionError) as error:
-        raise DatasetError(path, None, "", f"is not UTF-8 or nested too deep: {error}") from None
+        raise DatasetError(path, None, "", Note("not_utf8_or_deep", problem=error)) from None

@@ -46,13 +46,13 @@ def import_scale_tree(
             Note("scale_no_month", path=root, month=month, names=", ".join(tree.months))
         )
     months = [month] if month else tree.months
-    progress("looking through the case reports")
+    progress(Note("scale_scanning"))
     scan = scan_months(tree, months[-1], find_cases_folder(root))
     done = ImportResult()
     with open_import_stage(settings) as staged:
         builder = ContentsBuilder(scan, staged.blobs)
         for name in months:
-            progress(f"preparing {name}")
+            progress(Note("preparing", name=name))
             _prepare_month(_build_month(tree, name, scan), builder, staged, done)
         staged.commit()
     return done

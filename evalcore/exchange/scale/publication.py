@@ -79,7 +79,7 @@ def build_publication(
     tree, lists = ScaleDataFolder(folder), _CaseLists()
     entries: list[PublishedEntry] = []
     for month in tree.months:
-        progress(f"reading {month}")
+        progress(Note("reading", name=month))
         seen: set[str] = set()
         for model in tree.read_models(month):
             if model.id.casefold() not in seen:

@@ -287,7 +287,7 @@ def resolve_job_folder(settings: Settings, kind: JobKind, name: str) -> Path:
     no file name."""
     name = name.replace(":", ".")
     if not _JOB_NAME.fullmatch(name):
-        raise UsageError(f"{name[:60]!r} is not a valid job name")
+        raise UsageError(Note("job_name", name=repr(name[:60])))
     return settings.data_dir / "jobs" / f"{kind}-{name}"
 
 

@@ -91,7 +91,7 @@ def cancel_check(name: str, visitor: Visitor, settings: Settings) -> None:
 
 def decide_statement_pairs(context: TaskContext, pairs: list[Pair]) -> dict[str, list[PairResult]]:
     """Decide every pair; the function of the job."""
-    context.report_progress(f"0 of {len(pairs)}")
+    context.report_progress(Note("progress_of", done=0, total=len(pairs)))
     results = []
     for pair, decision in zip(pairs, decide_pairs(pairs), strict=True):
         results.append(
@@ -105,7 +105,7 @@ def decide_statement_pairs(context: TaskContext, pairs: list[Pair]) -> dict[str,
                 build_counterexample_sections(decision.counterexample),
             )
         )
-        context.report_progress(f"{len(results)} of {len(pairs)}")
+        context.report_progress(Note("progress_of", done=len(results), total=len(pairs)))
     return {"results": results}
 
 

@@ -51,10 +51,7 @@ def find_server_account(names: Sequence[str]) -> Account | None:
         except KeyError:
             continue
         return Account(name=name, uid=passwd_entry.pw_uid, gid=passwd_entry.pw_gid)
-    raise EnvironmentFailure(
-        f"the server does not run as root, and of its users ({', '.join(names)}) none exists: "
-        "create one, or start this program as an ordinary user"
-    )
+    raise EnvironmentFailure(Note("server_root", names=", ".join(names)))
 
 
 def prepare_server_folder(folder: Path, names: Sequence[str]) -> Path:
@@ -75,8 +72,7 @@ def prepare_server_folder(folder: Path, names: Sequence[str]) -> Path:
         _make_private(folder, user)
     except OSError as error:
         raise EnvironmentFailure(
-            f"no place for the server in {folder}: {error.strerror}; remove it or choose another "
-            "data folder"
+            Note("server_folder", folder=folder, problem=error.strerror)
         ) from None
     return folder
 
@@ -91,7 +87,7 @@ def _make_private(server_folder: Path, user: Account | None) -> None:
     owner = server_folder.lstat()
     ours = {os.geteuid(), user.uid if user else os.geteuid()}
     if owner.st_uid not in ours or stat.S_ISLNK(owner.st_mode):
-        raise EnvironmentFailure(f"{server_folder} belongs to another user; remove it")
+        raise EnvironmentFailure(Note("server_other_user", folder=server_folder))
     if user and owner.st_uid != user.uid:
         os.chown(server_folder, user.uid, user.gid)
     server_folder.chmod(0o700)
@@ -347,8 +343,7 @@ def acquire_server_lease(folder: Path, kind: str) -> ServerLease:
     """
     if os.name != "posix":
         raise EnvironmentFailure(
-            f"a {kind} server runs only on Linux and macOS; set your own in "
-            f"EVALBOARD_{kind.upper()}_DSN"
+            Note("server_system", kind=kind, variable=f"EVALBOARD_{kind.upper()}_DSN")
         )
     program = PROGRAMS[kind]
     program.find()
@@ -363,8 +358,12 @@ def acquire_server_lease(folder: Path, kind: str) -> ServerLease:
         if daemon is None or daemon.poll() is not None:
             if daemon is not None and daemon.returncode:
                 raise EnvironmentFailure(
-                    f"the keeper of {kind} ends (status {daemon.returncode}); see "
-                    f"{server_folder / _LOG}"
+                    Note(
+                        "server_keeper",
+                        kind=kind,
+                        status=daemon.returncode,
+                        log=server_folder / _LOG,
+                    )
                 )
             daemon = _start_daemon(server_folder, kind, folder)
         time.sleep(0.02)

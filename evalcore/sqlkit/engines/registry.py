@@ -206,10 +206,7 @@ def open_served(card: EngineCard, limits: Limits, folder: Path, dsn: str = "") -
         removed with the data folder above, which is not made anew."""
         nonlocal connected
         if connected and not folder.parent.exists():
-            raise EnvironmentFailure(
-                f"the folder {folder.parent} was removed or moved while the {card.name} server ran "
-                "below it; start again with a data folder that stays"
-            )
+            raise EnvironmentFailure(Note("server_moved", folder=folder.parent, engine=card.name))
         server = _connect_local(card, limits, folder)
         connected = True
         return server
@@ -294,10 +291,9 @@ def open_engine(
         raise UsageError(Note("engine_no_dialect", name=name, dialect=card.dialect or name))
     if card.library and find_spec(card.library) is None:
         raise MissingDependency(
-            f"SQL engine {name} needs the extra {card.extra} "
-            f"(pip install 'evalboard[{card.extra}]')"
+            Note("engine_needs_extra", name=name, extra=card.extra)
             if card.extra
-            else f"SQL engine {name} needs the Python module {card.library}, which is not installed"
+            else Note("engine_needs_module", name=name, module=card.library)
         )
     if not card.server:
         return ProcessEngine(card, limits)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from evalcore.errors import EnvironmentFailure
+from evalcore.i18n import Note
 from evalcore.sqlkit.engines import Engine
 from evalcore.sqlkit.engines import Status as ExecutionStatus
 from evalcore.sqlkit.equivalence import Equivalence, EquivalenceQuestion, Status
@@ -175,9 +176,7 @@ def _compare_answer(
             if count and seen.execution.status in trial.excused:
                 continue
             if seen.execution.stage == "setup":  # which the reference has found to work
-                raise EnvironmentFailure(
-                    f"a database could not be filled again: {seen.execution.message}"
-                )
+                raise EnvironmentFailure(Note("database_refill", message=seen.execution.message))
             if fails_by_plan(engine, question, trial, seen):
                 planned.append((trial, seen))
                 continue

@@ -16,6 +16,7 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.sqlkit.rewrite_rules import counts, filters, places
 from evalcore.sqlkit.rewrite_rules.counts import Count, node_counter
 from evalcore.sqlkit.rewrite_rules.filters import is_conversion_removed
@@ -377,7 +378,7 @@ def has_rewrite(
     """
     detector = DETECTORS.get(check)
     if detector is None:
-        raise UsageError(f"rewrite {check!r} is unknown; known: {', '.join(DETECTORS)}")
+        raise UsageError(Note("rewrite_unknown", name=repr(check), names=", ".join(DETECTORS)))
     before, after = read_query(original, dialect, schema), read_query(answer, dialect, schema)
     if before is None or after is None:
         return None

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 from evalcore.access.secrets import Secrets
 from evalcore.errors import IntakeError, TargetFailure
+from evalcore.i18n import Note
 from evalcore.intake import read_count
 from evalcore.intake.http import decode_json
 from evalcore.records import TargetSpec
@@ -62,7 +63,7 @@ async def _get_page(target: EndpointTarget, query: Mapping[str, Any]) -> dict[st
     if isinstance(content, dict):
         return content
     if reply.status < 300:
-        raise TargetFailure(failures.malformed_failure("the server lists no models"))
+        raise TargetFailure(failures.malformed_failure(Note("models_none")))
     raise TargetFailure(target.describe_refusal(reply))
 
 

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from evalcore.errors import IntakeError
+from evalcore.i18n import Note
 from evalcore.intake.http import ANSWER_LIMIT
 from evalcore.records import Completion, Failure, FailureKind, Message, ToolCall
 from evalcore.targets import failures
@@ -129,7 +130,7 @@ def refuse_odd_events(
         try:
             return add_event(assembler, event, data)
         except _SURPRISES:
-            raise IntakeError("an event of the stream has parts of the wrong type") from None
+            raise IntakeError(Note("stream_parts")) from None
 
     return add_strictly
 

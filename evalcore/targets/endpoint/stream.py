@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from evalcore.errors import IntakeError
+from evalcore.i18n import Note
 from evalcore.intake.http import decode_json
 from evalcore.intake.json_text import DEPTH_LIMIT
 
@@ -170,7 +171,7 @@ class ChatStream:
         if chunk is None:
             return False
         if not isinstance(chunk, dict):
-            raise IntakeError("an event of the stream is no object")
+            raise IntakeError(Note("stream_no_object"))
         error = find_error(chunk) or (chunk if event == "error" else None)
         if error:
             self._error, self.is_complete = error, True
@@ -254,7 +255,7 @@ class ChatStream:
             else:
                 self._message[name] = value
         if len(self._texts) + len(self._parts) + len(self._message) > _MOST_FIELDS:
-            raise IntakeError(f"a message of the stream has more than {_MOST_FIELDS} fields")
+            raise IntakeError(Note("stream_fields", most=_MOST_FIELDS))
         return is_content
 
     def _take_parts(self, name: str, parts: list[Any]) -> None:
@@ -268,11 +269,11 @@ class ChatStream:
             else:
                 held.append(part)
         if sum(map(len, self._parts.values())) > _MOST_ITEMS:
-            raise IntakeError(f"the lists of a stream have more than {_MOST_ITEMS:,} parts")
+            raise IntakeError(Note("stream_items", most=f"{_MOST_ITEMS:,}"))
 
     def _take_calls(self, calls: Any) -> bool:
         if not isinstance(calls, list) or not all(isinstance(call, dict) for call in calls):
-            raise IntakeError("the tool calls of the stream are no list of objects")
+            raise IntakeError(Note("stream_calls"))
         for delta in calls:
             function = delta.get("function")
             if not isinstance(function, dict):
@@ -302,7 +303,7 @@ class ChatStream:
         if call is not None:
             return call
         if len(self._calls) >= _MOST_CALLS:
-            raise IntakeError(f"a stream has more than {_MOST_CALLS:,} tool calls")
+            raise IntakeError(Note("stream_many_calls", most=f"{_MOST_CALLS:,}"))
         new: dict[str, Any] = {"function": {}}
         self._calls.append(new)
         return new

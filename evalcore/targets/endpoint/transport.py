@@ -106,7 +106,7 @@ class Transport:
         if egress:
             connector["socket_factory"] = egress.open_socket
             if parse_origin(base_url) != egress.origin:
-                raise UsageError("no request is sent to another server")
+                raise UsageError(Note("other_server"))
             if egress.public:
                 connector |= {"resolver": _build_resolver(), "use_dns_cache": False}
         self._connections = Connections(
@@ -251,7 +251,7 @@ async def read_reply(
 
 
 def _refuse_stream() -> StreamAssembler:
-    raise IntakeError("a stream of events, which was not asked for")
+    raise IntakeError(Note("stream_unasked"))
 
 
 async def _read_pieces(

@@ -247,7 +247,7 @@ def encode_prompt(loaded: LoadedModel, request: GenerationRequest) -> Prompt:
         raise PromptTooLong(len(ids), report.context)
     rows = loaded.model.get_input_embeddings().weight.shape[0]
     if max(ids, default=0) >= rows:
-        raise UsageError(f"the prompt has token {max(ids)}, the model embeds only {rows}")
+        raise UsageError(Note("token_range", token=max(ids), rows=rows))
     return Prompt(ids, text)
 
 
@@ -364,7 +364,7 @@ def _render_conversation(
         spare = spare or text  # it left the system turn out, or wrote it in another form
     if spare is not None:
         return spare
-    raise UsageError(f"the model's chat template rejects the conversation: {refusal}"[:400])
+    raise UsageError(Note("template_rejects", problem=str(refusal)[:350]))
 
 
 def _thinking_variables(effort: str | None) -> Mapping[str, Any]:

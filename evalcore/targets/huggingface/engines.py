@@ -87,20 +87,14 @@ def locate_served_model(key: str, options: HuggingFaceOptions) -> tuple[str, Pat
         file = _find_gguf(path.resolve())
         return str(file), file
     if not _LLAMA_HUB_ID.fullmatch(reference):
-        raise LoadError(
-            "path_missing",
-            Note("engine_no_gguf", reference=reference),
-        )
+        raise LoadError("path_missing", Note("engine_no_gguf", reference=reference))
     return reference, None
 
 
 def _check_no_pickle(folder: Path) -> None:
     formats = {file.suffix for file in folder.iterdir()}
     if formats & {".bin", ".pt", ".pth"} and not formats & {".safetensors", ".gguf"}:
-        raise LoadError(
-            "pickle_only",
-            Note("engine_pickle", name=folder.name),
-        )
+        raise LoadError("pickle_only", Note("engine_pickle", name=folder.name))
 
 
 def _find_gguf(folder: Path) -> Path:

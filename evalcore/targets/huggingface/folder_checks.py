@@ -44,15 +44,15 @@ _QUANTISERS: dict[str, tuple[tuple[str, ...], str]] = {
 _GPU_METHODS = frozenset({"hqq", "vptq", "spqr", "eetq", "higgs", "fbgemm_fp8"})
 #: Ends of architectures that continue no text, with what they do.
 _OTHER_TASKS = {
-    "ForMaskedLM": "fills gaps in a text",
-    "ForPreTraining": "fills gaps in a text",
-    "ForSequenceClassification": "classifies texts",
-    "ForTokenClassification": "labels tokens",
-    "ForQuestionAnswering": "marks answers in a text",
-    "ForMultipleChoice": "chooses among answers",
-    "ForSpeechSeq2Seq": "writes down speech",
-    "ForImageClassification": "classifies images",
-    "ForCTC": "writes down speech",
+    "ForMaskedLM": Note("task_fills"),
+    "ForPreTraining": Note("task_fills"),
+    "ForSequenceClassification": Note("task_classifies"),
+    "ForTokenClassification": Note("task_labels"),
+    "ForQuestionAnswering": Note("task_marks"),
+    "ForMultipleChoice": Note("task_chooses"),
+    "ForSpeechSeq2Seq": Note("task_speech"),
+    "ForImageClassification": Note("task_images"),
+    "ForCTC": Note("task_speech"),
 }
 _ENCODER_TYPES = re.compile(
     "albert|bert|big_bird|camembert|clip|deberta|deberta-v2|distilbert|electra|ernie|esm|funnel|"
@@ -67,13 +67,13 @@ _ENCODER_DECODER_TYPES = re.compile(
 def read_json_object(file: Path) -> dict[str, Any]:
     """An object in a file of at most 64 MiB; raises OSError or ValueError."""
     if file.stat().st_size > _LARGEST_JSON:
-        raise ValueError("too large")
+        raise ValueError(Note("json_large"))
     try:
         content = json.loads(file.read_bytes())
     except RecursionError:
-        raise ValueError("nested too deep") from None
+        raise ValueError(Note("json_deep")) from None
     if not isinstance(content, dict):
-        raise ValueError("no object")
+        raise ValueError(Note("must_be_object"))
     return content
 
 
@@ -82,7 +82,7 @@ def read_template_file(name: str) -> str:
     file = Path(name).expanduser()
     try:
         if file.stat().st_size > _LARGEST_TEMPLATE:
-            raise ValueError("larger than 1 MiB")
+            raise ValueError(Note("template_large"))
         template = file.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         raise UsageError(Note("template_wrong", file=file, problem=error)) from None
@@ -98,10 +98,7 @@ def explain_unusable_folder(folder: Path, kind: LoadErrorKind, problem: str) -> 
     if "adapter_config.json" in names:
         base = _read_adapter_base(folder)
         example = f" hf:{base}" if base else ""
-        return LoadError(
-            kind,
-            Note("model_is_adapter", folder=folder, example=example),
-        )
+        return LoadError(kind, Note("model_is_adapter", folder=folder, example=example))
     ggufs = [name for name in names if name.lower().endswith(".gguf")]
     if ggufs:
         return LoadError(
@@ -119,15 +116,9 @@ def explain_unusable_folder(folder: Path, kind: LoadErrorKind, problem: str) -> 
             ),
         )
     if any(name.startswith("global_step") for name in names):
-        return LoadError(
-            kind,
-            Note("model_deepspeed", folder=folder),
-        )
+        return LoadError(kind, Note("model_deepspeed", folder=folder))
     if any(name.startswith("pytorch_model_fsdp") for name in names):
-        return LoadError(
-            kind,
-            Note("model_fsdp", folder=folder),
-        )
+        return LoadError(kind, Note("model_fsdp", folder=folder))
     if _TRAINER_STATE in names:
         problem += "; a trainer's state lies here, but save_only_model or save_model wrote no model"
     return LoadError(kind, problem)
@@ -149,16 +140,17 @@ def check_decoder(folder: Path, config: dict[str, Any]) -> None:
     if architecture.endswith("ForCausalLM") or "AutoModelForCausalLM" in _list_own_classes(config):
         return
     model_type = str(config.get("model_type") or "")
-    named = f"{folder} is a model of type {architecture or model_type!r}, which"
     task = next((does for end, does in _OTHER_TASKS.items() if architecture.endswith(end)), "")
     if config.get("is_encoder_decoder") is True or _ENCODER_DECODER_TYPES.fullmatch(model_type):
-        task = task or "turns one text into another (encoder and decoder)"
+        task = task or Note("task_turns")
     elif _ENCODER_TYPES.fullmatch(model_type) and config.get("is_decoder") is not True:
-        task = task or "only encodes"
+        task = task or Note("task_encodes")
     if task:
         raise LoadError(
             "unknown_architecture",
-            f"{named} {task} and does not continue a text; choose a decoder-only language model",
+            Note(
+                "model_no_decoder", model=folder, type=repr(architecture or model_type), task=task
+            ),
         )
 
 
@@ -190,10 +182,7 @@ def check_quantiser(method: str, device: str) -> None:
             Note("model_packed_library", method=method, package=package, remedy=_SERVE),
         )
     if method in _GPU_METHODS and device == "cpu":
-        raise LoadError(
-            "dtype_unsupported",
-            Note("model_packed_gpu", method=method, remedy=_SERVE),
-        )
+        raise LoadError("dtype_unsupported", Note("model_packed_gpu", method=method, remedy=_SERVE))
 
 
 def _is_installed(module: str) -> bool:

@@ -15,6 +15,7 @@ import torch
 from transformers import GenerationConfig
 from transformers.cache_utils import Cache, DynamicCache
 
+from evalcore.i18n import Note
 from evalcore.records import Sampling
 from evalcore.targets.huggingface import tensors as caches
 from evalcore.targets.huggingface.batches import MIN_SHARED_TOKENS
@@ -345,10 +346,7 @@ def needs_single_rows(model: Any) -> bool:
     texts = [tuple(dice.randrange(1, top) for _ in range(length)) for length in _LENGTHS]
     if not all(_agrees_with_library(model, [text], exact=True) for text in texts):
         raise LoadError(
-            "unknown_architecture",
-            f"models of type {model.config.model_type!r} store their context in a way "
-            "that is not supported here; serve it with a separate server, such as `transformers "
-            "serve`, and choose that as an endpoint",
+            "unknown_architecture", Note("model_context_form", type=repr(model.config.model_type))
         )
     config = model.config.get_text_config()
     if config.model_type in _BEYOND_THE_CHECK or hasattr(config, "index_topk"):

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import torch
 
 from evalcore.errors import UsageError
+from evalcore.i18n import Note
 from evalcore.records import Completion, GenerationRequest, Usage
 from evalcore.targets.base import bound_logprob
 from evalcore.targets.huggingface.chat import encode_text
@@ -52,7 +53,7 @@ def encode_pair(tokenizer: Any, context_text: str, continuation: str) -> TokenPa
     if not pair.context and pair.text:
         pair = _add_first_token(tokenizer, pair)
     if not pair.text:
-        raise UsageError("a text whose likelihood is asked for has no token")
+        raise UsageError(Note("text_no_token"))
     return pair
 
 

@@ -47,8 +47,12 @@ def load_auto_config(folder: Path, options: HuggingFaceOptions, metadata: ModelM
         named = metadata.model_type or metadata.architecture or "(none named)"
         raise LoadError(
             load_error.kind,
-            f"transformers {transformers.__version__} does not know the architecture {named!r} of "
-            f"{folder}; a newer release may",
+            Note(
+                "architecture_unknown",
+                version=transformers.__version__,
+                architecture=repr(named),
+                folder=folder,
+            ),
         ) from None
 
 
@@ -92,11 +96,9 @@ def _select_model_class(config: Any, options: HuggingFaceOptions) -> Any:
         if remote or type(config) in model_class._model_mapping:
             return model_class
     if getattr(config, "auto_map", None):
-        raise ValueError("custom code of the model is needed")
+        raise ValueError(Note("model_custom_code"))
     raise LoadError(
-        "unknown_architecture",
-        f"a model of type {config.model_type!r} does not continue a text; choose a decoder-only "
-        "language model",
+        "unknown_architecture", Note("model_type_no_decoder", type=repr(config.model_type))
     )
 
 
@@ -104,15 +106,12 @@ def _check_loaded(loading_info: dict[str, Any], folder: Path) -> list[str]:
     missing, wrong = sorted(loading_info["missing_keys"]), list(loading_info["mismatched_keys"])
     if wrong:
         raise LoadError(
-            "shape_mismatch",
-            f"{len(wrong)} tensors of {folder} have other shapes than config.json says, the first "
-            f"is {wrong[0]}; the files belong to different models",
+            "shape_mismatch", Note("model_shapes", count=len(wrong), folder=folder, first=wrong[0])
         )
     if missing:
         raise LoadError(
             "missing_weights",
-            f"{folder} lacks {len(missing)} tensors, the first is {missing[0]}: those layers would "
-            "be random; check that config.json and the weights belong together",
+            Note("model_lacks", folder=folder, count=len(missing), first=missing[0]),
         )
     unused = sorted(loading_info["unexpected_keys"])
     return [f"{len(unused)} stored tensors are not used: {unused[0]}, ..."] if unused else []
@@ -241,8 +240,7 @@ def check_adapter(folder: Path, options: HuggingFaceOptions) -> None:
         config = read_json_object(folder / CONFIG)
     except (OSError, ValueError):
         raise LoadError(
-            "adapter_mismatch",
-            f"{folder} has no readable {CONFIG}; give the folder that PEFT's save_pretrained wrote",
+            "adapter_mismatch", Note("adapter_config", folder=folder, name=CONFIG)
         ) from None
     if str(config.get("peft_type")) in _PROMPT_ADAPTERS:
         problem = f"adapters of kind {config['peft_type']} are not supported"
@@ -250,13 +248,11 @@ def check_adapter(folder: Path, options: HuggingFaceOptions) -> None:
     if (folder / _WEIGHTS_FILE).is_file():
         read_header(folder / _WEIGHTS_FILE)
     elif not (folder / "adapter_model.bin").is_file():
-        raise LoadError("missing_weights", f"{folder} has no {_WEIGHTS_FILE}")
-    elif not options.allow_pickle:
         raise LoadError(
-            "pickle_only",
-            f"{folder} stores its weights only as pickle, which can run code when read; convert "
-            "them, or set the option allow_pickle to true if you trust them",
+            "missing_weights", Note("adapter_weights", folder=folder, name=_WEIGHTS_FILE)
         )
+    elif not options.allow_pickle:
+        raise LoadError("pickle_only", Note("adapter_pickle", folder=folder))
 
 
 def read_base_model(folder: Path) -> str:
@@ -361,10 +357,10 @@ def load_checkpoint(
         tokenizer.chat_template = read_template_file(options.chat_template)
     check_thinking(tokenizer, options)
     context = _resolve_context(config, tokenizer, options)
-    progress(f"loading {metadata.architecture or folder.name} on {device}")
+    progress(Note("model_loading", model=metadata.architecture or folder.name, device=device))
     model, notes = load_model_weights(folder, config, options, metadata, device)
     if adapter_folder is not None:
-        progress(f"adding the adapter {options.adapter}")
+        progress(Note("model_adapter", name=options.adapter))
         merge = not metadata.quantised and options.dtype not in QUANTISED
         model = apply_adapter(model, adapter_folder, merge)
         notes += _base_mismatch_notes(adapter_folder, model_ref)

@@ -286,10 +286,7 @@ def _read_thread_siblings(number: int) -> str:
 def check_loadable(folder: Path, metadata: ModelMetadata, options: HuggingFaceOptions) -> None:
     """Raise LoadError: pickle_only, no_device, dtype_unsupported or no_memory."""
     if "safetensors" not in metadata.formats and not options.allow_pickle:
-        raise LoadError(
-            "pickle_only",
-            Note("model_pickle", folder=folder),
-        )
+        raise LoadError("pickle_only", Note("model_pickle", folder=folder))
     device = resolve_device(options.device)
     if device not in list_devices():
         raise LoadError(
@@ -303,21 +300,20 @@ def check_loadable(folder: Path, metadata: ModelMetadata, options: HuggingFaceOp
         remedy = f"spread it over all GPUs (device {ALL_GPUS}), or " if spread else ""
         raise LoadError(
             "no_memory",
-            f"the model needs about {needed / 1e9:.1f} GB, {device} has {free / 1e9:.1f} GB free; "
-            f"{remedy}choose a smaller dtype (int8, int4), another device or a smaller model",
+            Note(
+                "model_memory",
+                needed=f"{needed / 1e9:.1f}",
+                device=device,
+                free=f"{free / 1e9:.1f}",
+                remedy=remedy,
+            ),
         )
 
 
 def _check_dtype(metadata: ModelMetadata, options: HuggingFaceOptions) -> None:
     if metadata.quantised and options.dtype not in ("auto", metadata.quantised):
-        raise LoadError(
-            "dtype_unsupported",
-            Note("model_stored_as", quantised=metadata.quantised),
-        )
+        raise LoadError("dtype_unsupported", Note("model_stored_as", quantised=metadata.quantised))
     check_quantiser(metadata.quantised, resolve_device(options.device))
     dtype = metadata.quantised if metadata.quantised in QUANTISED else options.dtype
     if dtype != "auto" and dtype not in list_dtypes(options.device):
-        raise LoadError(
-            "dtype_unsupported",
-            Note("model_needs_bitsandbytes", dtype=dtype),
-        )
+        raise LoadError("dtype_unsupported", Note("model_needs_bitsandbytes", dtype=dtype))

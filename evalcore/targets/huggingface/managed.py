@@ -216,7 +216,7 @@ class ServedModel:
         revision = content_hash([self._revision, version])
         card = self.info.card | {"engine_version": version}
         self.info = msgspec.structs.replace(self.info, card=card, revision=revision)
-        progress(f"{self._about.title} {version} serves {self.model}")
+        progress(Note("engine_serves", engine=f"{self._about.title} {version}", model=self.model))
 
     async def _start_server(self, progress: ProgressCallback) -> str:
         """Start a server on a free port, another where somebody takes that; returns its version."""
@@ -230,7 +230,7 @@ class ServedModel:
         for attempt in range(1, _STARTS + 1):
             name, port = f"model-{uuid.uuid4().hex[:12]}", _find_free_port()
             command = engines.build_server_command(program, self.model, name, port, self._options)
-            progress(f"starting {self._about.title}: {' '.join(command)}")
+            progress(Note("engine_starting", engine=self._about.title, command=" ".join(command)))
             server = self._server = ServerProcess(command, environment)
             await server.start()
             try:
@@ -249,17 +249,17 @@ class ServedModel:
     ) -> str:
         """Wait until the server is healthy and lists the model under the name of this start."""
         began, limit = time.monotonic(), self._options.server_timeout
+        title = self._about.title
         transport = self._create_transport(port)
         try:
             while not await server.wait_ended(_POLL_SECONDS):
                 waited = time.monotonic() - began
                 if waited > limit:
-                    raise LoadError(
-                        "engine_failed",
-                        f"{self._about.title} was not ready within {limit:g} s; the option "
-                        f"server_timeout gives it more{server.describe_output()}",
-                    )
-                progress(f"{self._about.title} loads {self.model} ({waited:.0f} s)")
+                    output, seconds = server.describe_output(), f"{limit:g}"
+                    note = Note("engine_slow", engine=title, seconds=seconds, output=output)
+                    raise LoadError("engine_failed", note)
+                seconds = f"{waited:.0f}"
+                progress(Note("engine_loads", engine=title, model=self.model, seconds=seconds))
                 if await _fetch_json(transport, "/health") is None:
                     continue
                 if await _lists_model(transport, name):
@@ -271,7 +271,7 @@ class ServedModel:
             await transport.close()
         raise LoadError(
             "engine_failed",
-            f"{self._about.title} ended before it was ready: {server.describe_end()}",
+            Note("engine_ended", engine=self._about.title, end=server.describe_end()),
         )
 
     def _create_transport(self, port: int) -> Transport:

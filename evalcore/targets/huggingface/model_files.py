@@ -161,10 +161,7 @@ def adopt_model_sampling(options: HuggingFaceOptions, folder: Path | None) -> Hu
     except (OSError, ValueError, IntakeError):
         stated = None
     if stated is None:
-        raise LoadError(
-            "no_config",
-            Note("model_needs_generation_config"),
-        )
+        raise LoadError("no_config", Note("model_needs_generation_config"))
     if not stated.get("do_sample"):
         stated = {"repetition_penalty": stated.get("repetition_penalty"), "temperature": 0.0}
     stated = {"temperature": 1.0, **{k: v for k, v in stated.items() if v is not None}}
@@ -312,10 +309,7 @@ def locate_model(key: str, revision: str = "", config: str = "config.json") -> M
     if folder.is_file():
         raise explain_model_file(folder)
     if not _HUB_ID.fullmatch(reference) or ".." in reference:
-        raise LoadError(
-            "path_missing",
-            Note("model_no_folder", reference=reference),
-        )
+        raise LoadError("path_missing", Note("model_no_folder", reference=reference))
     snapshot = find_cached_snapshot(reference, revision, config)
     if snapshot is None:
         return ModelRef(reference, None, cached=False, revision=revision)
@@ -394,13 +388,10 @@ def fetch_model(
     if model_ref.path is not None:
         return model_ref.path
     if is_hub_offline():
-        raise LoadError(
-            "offline_missing",
-            Note("model_not_cached", reference=model_ref.reference),
-        )
+        raise LoadError("offline_missing", Note("model_not_cached", reference=model_ref.reference))
     import huggingface_hub as hub
 
-    progress(f"downloading {model_ref.reference}")
+    progress(Note("downloading", name=model_ref.reference))
     extra = ("*.py",) * options.trust_remote_code + ("*.bin",) * options.allow_pickle
     try:
         folder = hub.snapshot_download(
@@ -420,15 +411,9 @@ def _build_fetch_error(model_ref: ModelRef, error: Exception) -> LoadError:
         problem = f"{name} has no revision {model_ref.revision!r} on the Hub"
         return LoadError("path_missing", problem)
     if "GatedRepoError" in names:
-        return LoadError(
-            "path_missing",
-            Note("model_gated", name=name),
-        )
+        return LoadError("path_missing", Note("model_gated", name=name))
     if names & {"RepositoryNotFoundError", "HFValidationError"}:
-        return LoadError(
-            "path_missing",
-            Note("model_unknown", name=name),
-        )
+        return LoadError("path_missing", Note("model_unknown", name=name))
     return LoadError(
         "offline_missing",
         Note(

@@ -119,7 +119,9 @@ def find_installation() -> Installation | None:
     if folder is None:
         return None
     if not _holds_apis(folder):
-        raise EnvironmentFailure(f"{VARIABLE}={named} holds no bfcl_eval/; or {INSTALL}")
+        raise EnvironmentFailure(
+            Note("bfcl_variable", variable=VARIABLE, folder=named, remedy=INSTALL)
+        )
     matches = distributions(path=[str(folder)], name="bfcl_eval")
     return Installation(str(folder), next((distribution.version for distribution in matches), ""))
 
@@ -167,7 +169,9 @@ def load_documents(
     package; none where nothing has. Raises DatasetError for a class that nobody knows, and what
     `read_documents` raises."""
     if name not in _STEMS:
-        raise DatasetError("a multi-turn entry", None, "involved_classes", f"unknown: {name!r}")
+        raise DatasetError(
+            "multi_turn", None, "involved_classes", Note("unknown_value", value=name)
+        )
     if official is not None:
         folders = [*folders, Path(official.folder) / _OFFICIAL_DATA, Path(official.folder)]
     files = [folder / DOCUMENTS / f"{_STEMS[name]}.json" for folder in folders]
@@ -180,10 +184,10 @@ def find_api(name: str, folders: Sequence[Path], official: Installation | None) 
     and not installed or has no documents, and what `load_documents` raises."""
     documents = load_documents(name, folders, official)
     if name in OFFICIAL_APIS and official is None:
-        raise EnvironmentFailure(f"{name} is simulated by the official package: {INSTALL}")
+        raise EnvironmentFailure(Note("bfcl_simulated", name=name, remedy=INSTALL))
     if not documents:
         path = f"{DOCUMENTS}/{_STEMS[name]}.json"
-        raise EnvironmentFailure(f"no folder holds {path}, the tools of {name}")
+        raise EnvironmentFailure(Note("bfcl_no_tools", path=path, name=name))
     if name in MEMORY_APIS:
         return Api(name, f"{_OWN_PACKAGE}.{MEMORY_APIS[name]}", documents)
     package = _OWN_PACKAGE if name in OWN_APIS else _OFFICIAL_PACKAGE
@@ -319,12 +323,13 @@ class Simulators(AbstractContextManager["Simulators"]):
         missing = self._worker.hello().about["missing"]
         for api in apis:
             if api.name in missing:
+                problem = missing[api.name]
                 raise EnvironmentFailure(
-                    f"{api.name} cannot be loaded ({missing[api.name]}): {INSTALL}"
+                    Note("bfcl_api_unloaded", name=api.name, problem=problem, remedy=INSTALL)
                 )
         scenarios = entry.extra.get("initial_config", {})
         if not isinstance(scenarios, dict):
-            raise DatasetError(entry.id, None, "initial_config", "must be an object")
+            raise DatasetError(entry.id, None, "initial_config", Note("must_be_object"))
         tools = [(api.name, list(api.tools)) for api in apis]
         return Setting(tools, json.dumps(scenarios), "long_context" in entry.category)
 

@@ -280,7 +280,7 @@ class Browser:
         self._provider = select_provider(keys, provider_name)
         self._key = (keys.get(self._provider.variable) or "").strip()
         if not self._key.isascii() or not self._key.isprintable() or not self._key:
-            raise UsageError(f"the key in {self._provider.variable} holds characters of no key")
+            raise UsageError(Note("key_characters", variable=self._provider.variable))
         self._allowed = allowed
         self.provider = self._provider.name
 

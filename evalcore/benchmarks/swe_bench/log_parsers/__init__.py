@@ -38,8 +38,7 @@ def _select_by_number(
     form = forms.get("".join(name.split("-")[part_index:][:1]))
     if form is None:
         raise UsageError(
-            f"no form of log is known for instance {name!r} of {project}: its instance_id must end"
-            f" with one of {', '.join(forms)}"
+            Note("swe_log_form", name=repr(name), project=project, names=", ".join(forms))
         )
     return form
 
@@ -57,8 +56,7 @@ def _select_lighthouse_parser(row: Mapping[str, Any]) -> Parser:
         has_jest = float(str(version)) >= _LIGHTHOUSE_WITH_JEST
     except ValueError as error:
         raise UsageError(
-            f"SWE-bench instance {row.get('instance_id', 'without an id')!s}: a log of Lighthouse"
-            f" is read by the column version, which must be a number and is {version!r}"
+            Note("swe_lighthouse", instance=row.get("instance_id", "?"), version=repr(version))
         ) from error
     return javascript.parse_carbon if has_jest else javascript.parse_lighthouse_json
 
