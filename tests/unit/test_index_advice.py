@@ -306,7 +306,7 @@ def test_without_the_engine_it_is_not_executed(
         raise MissingDependency(f"{name} is not there")
 
     made = SqlOptimization({"mode": "verified"})
-    monkeypatch.setattr(made.meter, "_open", missing)
+    monkeypatch.setattr(made.meter._engines, "get", missing)
     sample = bundled["ix-016"]
     verdict = rule(made, sample, advice.find_reference_advice(sample))
     assert (verdict.outcome, verdict.reason) == ("not_executed", "no_engine")
