@@ -436,7 +436,7 @@ def test_schemas_are_pydantics():
     ("tools", "words"),
     [
         ("class T: pass", "defines no tool"),
-        ("class (", "no Python"),
+        ("class (", "not Python source"),
         ("class T:\n  @is_tool()\n  def f(self, a): 'x'", "f.a has no type"),
         ("class T:\n  @is_tool()\n  def f(self, a: int = f()): 'x'", "no known default: f"),
         ("class T:\n  @is_tool()\n  def f(self, *a: int): 'x'", "arguments that are not read"),

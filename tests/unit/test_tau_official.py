@@ -90,7 +90,7 @@ def test_what_is_no_checkout_is_refused(tmp_path):
     agent.write_text(
         agent.read_text().replace("ACT_INSTRUCTION = f", "ACT_INSTRUCTION = read() or f")
     )
-    with pytest.raises(UsageError, match="texts of sierra-research/tau-bench cannot be read"):
+    with pytest.raises(UsageError, match="texts of tau-bench cannot be read"):
         fetch_tau(tmp_path / "out", root, lambda line: None)
 
 
