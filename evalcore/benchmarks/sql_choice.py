@@ -12,6 +12,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 import msgspec
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from evalcore.benchmarks.sql_roles import ASIDE
 from evalcore.benchmarks.sql_text import (
@@ -239,6 +242,7 @@ def choose_candidate(candidates: Sequence[Candidate], question: Question) -> str
         lambda candidate: candidate.role in ("best", "final", "next"),
         lambda candidate: candidate.form > 0,
     )
+    answers = _drop_changed_results(answers, question)
     chosen = answers[0]
     for candidate in answers[1:]:
         if candidate.role in ("best", "final", "next") or question.goes_on(
@@ -246,6 +250,82 @@ def choose_candidate(candidates: Sequence[Candidate], question: Question) -> str
         ):
             chosen = candidate
     return chosen.sql
+
+
+# What a caller sees of a statement, which a conversion and a rewrite keep.
+
+_PARAMETER = re.compile(r"'(?:[^']|'')*'|(?P<mark>\?|(?<![:\w]):[a-z]\w*|\$\d)", re.I)
+_LIMIT = re.compile(
+    r"\b(?:limit|top|rownum|first\s+\d+|fetch\s+(?:first|next)|row_number|rank)\b", re.I
+)
+_SOURCE_DIALECTS = ("oracle", "mysql", "tsql", "postgres")  # that an original may be in
+_MAX_COMPARED = 6
+
+
+def _drop_changed_results(
+    candidates: Sequence[Candidate], question: Question
+) -> Sequence[Candidate]:
+    """The candidates that keep most of the original's columns, tables, parameters, order and limit:
+    a part of an answer and a proposal to ask something else keep less."""
+    if (
+        len(candidates) < 2
+        or len(candidates) > _MAX_COMPARED
+        or question.statement_class != "SELECT"
+    ):
+        return candidates
+    asked = _parse_query(question.original, (question.dialect, *_SOURCE_DIALECTS))
+    if asked is None:
+        return candidates
+    losses = [_count_losses(asked, question, candidate.sql) for candidate in candidates]
+    return [part for part, lost in zip(candidates, losses, strict=True) if lost == min(losses)]
+
+
+def _parse_query(sql: str, dialects: Sequence[str]) -> exp.Query | None:
+    for dialect in dict.fromkeys(dialects):
+        try:
+            tree = sqlglot.parse_one(sql.strip().rstrip("; /"), read=dialect or None)
+        except (SqlglotError, RecursionError, ValueError):
+            continue
+        if isinstance(tree, exp.Query):
+            return tree
+    return None
+
+
+def _count_losses(asked: exp.Query, question: Question, sql: str) -> int:
+    given = _parse_query(sql, (question.dialect,))
+    if given is None:
+        return 0
+    names, answered = _list_output_names(asked), _list_output_names(given)
+    has_columns = not names or not answered or _match_names(names, answered)
+    return sum(
+        (
+            not has_columns,
+            bool(_list_tables(asked) - _list_tables(given)),
+            _has_parameter(sql) and not _has_parameter(question.original),
+            asked.args.get("order") is not None and given.find(exp.Order) is None,
+            bool(_LIMIT.search(question.original)) and not _LIMIT.search(sql),
+        )
+    )
+
+
+def _list_output_names(tree: exp.Query) -> list[str]:
+    """The names of the columns, "" for one without a name; none where a star stands for some."""
+    return [] if tree.is_star else [select.alias_or_name.lower() for select in tree.selects]
+
+
+def _match_names(asked: list[str], given: list[str]) -> bool:
+    pairs = zip(asked, given, strict=False)
+    return len(asked) == len(given) and all(not (a and b) or a == b for a, b in pairs)
+
+
+def _list_tables(tree: exp.Query) -> set[str]:
+    local = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+    names = {table.name.lower() for table in tree.find_all(exp.Table)}
+    return names - local - {"dual", ""}
+
+
+def _has_parameter(sql: str) -> bool:
+    return any(match["mark"] for match in _PARAMETER.finditer(sql))
 
 
 def _filter(
@@ -262,7 +342,8 @@ def _join(parts: Sequence[Candidate]) -> str:
 
 
 def _settle_versions(candidates: Sequence[Candidate], question: Question) -> list[Candidate]:
-    """What is for one version is an alternative below an answer for all or beside a later one."""
+    """What is for one version of a product is an alternative where an answer for all stands above
+    it, or one for a later version anywhere."""
     roles = [part.role for part in candidates if part.role.startswith("version")]
     latest = max(roles, key=lambda role: float(role.split()[1]), default="")
     settled: list[Candidate] = []

@@ -385,6 +385,12 @@ def find_tagged_blocks(text: str) -> tuple[list[Block], str]:
 _RULE = re.compile(r"[ \t]*\|?[ \t]*:?-{3,}:?[ \t]*(?:\|[ \t]*:?-{3,}:?[ \t]*)+\|?[ \t]*")
 
 
+def _unmark(cell: str) -> str:
+    """A cell without the marks of code or emphasis round all of it."""
+    marked = re.fullmatch(r"([`*]*)(.*)\1", cell)
+    return marked[2].strip() if marked else cell
+
+
 def _cut_table_cells(text: str) -> tuple[list[str], str]:
     """The cells of more than two words in the tables of a text, and the text without those rows
     that have no bar at their left."""
@@ -395,11 +401,7 @@ def _cut_table_cells(text: str) -> tuple[list[str], str]:
         is_table = " | " in line if is_table else _RULE.fullmatch(line) is not None
         if line.startswith("|") or (is_table and " | " in line):
             row = line.strip().strip("|").split(" | ")
-            cells += [
-                re.sub(r"^([`*]+)(.*)\1$", r"\2", cell.strip())
-                for cell in row
-                if len(cell.split()) > 2
-            ]
+            cells += [_unmark(cell.strip()) for cell in row if len(cell.split()) > 2]
         prose += [] if is_table and not line.startswith("|") else [line]
         is_table = is_table or _RULE.fullmatch(line) is not None
     return cells, "\n".join(prose)

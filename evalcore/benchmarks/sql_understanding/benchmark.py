@@ -142,6 +142,7 @@ def _is_ordered(line: CaseLine, dialect: str, expected: dict[str, Any]) -> bool:
 # plan question asks for what an engine can confirm. The dialect is always told.
 
 _ONLY_JSON = "Answer with one JSON object and nothing else: no code fence, no explanation."
+
 _TABLE = """You predict what {dialect} does. The tables below are created and filled, then the \
 statement is executed once. Work out the outcome without running anything.
 
