@@ -71,9 +71,10 @@ def _send_dataset(args: argparse.Namespace) -> int:
 def _fetch_dataset(args: argparse.Namespace) -> int:
     from evalcore.cli.exchange import print_result, print_stderr
     from evalcore.exchange.hub_publish import fetch_dataset_repository, format_dataset_fetch
+    from evalcore.runner.uploads import HUB_SCHEME
 
     settings = load_operator_settings(args)
-    name = args.repository.removeprefix("hf://").removeprefix("datasets/")
+    name = args.repository.removeprefix(HUB_SCHEME).removeprefix("datasets/")
     fetched = fetch_dataset_repository(name, args.revision, settings, args.out, print_stderr)
     print_result(args, fetched, format_dataset_fetch(fetched))
     return 0

@@ -290,10 +290,11 @@ def build_tie_breakers(
     ordered = tree.args.get("order") is not None and not _takes_ties_in(tree)
     if not ordered and tree.find(*_RANKING) is None:
         return ()
+    # opposite for NULL, too; not every engine takes a word on where it stands
+    nulls_are_small = sqlglot.Dialect.get_or_raise(dialect).NULL_ORDERING == "nulls_are_small"
     variants = []
     for descending in (False, True):
-        # opposite for NULL, too; MySQL has it before all values and takes no word on that
-        arguments = {"desc": descending, "nulls_first": descending != (dialect == "mysql")}
+        arguments = {"desc": descending, "nulls_first": descending != nulls_are_small}
         variant = tree.copy()
         _break_ties_of_ranks(variant, arguments, dict(tables))
         if ordered:

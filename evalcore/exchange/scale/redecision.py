@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
@@ -27,7 +28,7 @@ from evalcore.exchange.scale.twins import read_expected_indexes
 from evalcore.records import Record, Sample
 from evalcore.sqlkit import index_advice as indexing
 from evalcore.sqlkit.engines import Execution, Work
-from evalcore.sqlkit.engines.registry import EnginePool
+from evalcore.sqlkit.engines.registry import EnginePool, list_engine_names
 from evalcore.sqlkit.equivalence import Equivalence
 from evalcore.sqlkit.equivalence.decider import Decider
 from evalcore.sqlkit.equivalence.evidence import describe_decision
@@ -40,7 +41,6 @@ from evalcore.sqlkit.syntax import find_changed_table, has_order_by
 
 #: Raise it with any change that can decide otherwise: decisions by older rules are made again.
 RULES_VERSION = "7"
-_OTHER_PARSERS = ("sqlite", "postgres")
 _REFUSALS = ("syntax_error", "error")
 _CLOCK = re.compile(r"\b(?:CUR(?:RENT_)?(?:DATE|TIME(?:STAMP)?)|NOW|SYSDATE|RAND|UUID)\b", re.I)
 _ROUTINE = re.compile(r"\s*(?:CREATE\b.{0,40}\b(?:FUNCTION|PROCEDURE|TRIGGER)\b|DO\b)", re.I | re.S)
@@ -207,9 +207,10 @@ class Redecider:
         sql = str(question.case["sql"])
         execution = self._engines.get(question.engine).check_syntax(sql)
         if execution.status != "ok" and not question.case["named"]:
-            for name in _OTHER_PARSERS:
-                if self._engines.get(name).check_syntax(sql).status == "ok":
-                    return _undecided("dialect", f"{name} takes what {question.engine} refuses")
+            for name in list_engine_names():
+                with suppress(MissingDependency):
+                    if self._engines.get(name).check_syntax(sql).status == "ok":
+                        return _undecided("dialect", f"{name} takes what {question.engine} refuses")
         if missing_feature(sql, question.title, execution.message):
             return _undecided("product_feature", execution.message)
         label = "no" if execution.status == "ok" else "yes"
