@@ -10,6 +10,7 @@ from typing import Any
 from evalcore.sqlkit.engines import Limits, Work
 from evalcore.sqlkit.engines.registry import EnginePool
 from evalcore.sqlkit.equivalence import EquivalenceQuestion
+from evalcore.sqlkit.equivalence.decider import Decider
 from evalcore.sqlkit.generate import Database, generate_scaled_database, render_inserts
 from evalcore.sqlkit.result_tables import ResultTable
 from evalcore.sqlkit.schema import read_schema
@@ -166,6 +167,7 @@ class WorkMeter:
 
     def __init__(self) -> None:
         self._engines = EnginePool(_PATIENT)
+        self.decider = Decider(self._engines.get)  # for results of a large database
         self._cache: dict[tuple[EquivalenceQuestion, str, tuple[str, ...]], Work] = {}
 
     def measure_work(

@@ -209,7 +209,7 @@ async def assess_rewrite(
         return assessment
     for rows in (ROWS, FEWER_ROWS) if before.unit else (FEWER_ROWS,):
         database = build_scaled_database(question, rows)
-        scaled = await asyncio.to_thread(benchmark.decider.decide_scaled, question, database, sql)
+        scaled = await asyncio.to_thread(meter.decider.decide_scaled, question, database, sql)
         if scaled.status != "equivalent":
             return Assessment(unchanged=False, equivalence=scaled, scaled=True)
         if scaled.databases:
