@@ -125,8 +125,17 @@ def prepare_tasks(
     need = estimate_need(tasks, folder)
     folder.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(folder).free >> 20
-    parts = ", ".join(f"{name} {number}" for name, number in need.items())
-    progress(Note("swe_need", count=len(tasks), parts=parts, free=free))
+    mirrors, environments, size = need.values()
+    progress(
+        Note(
+            "swe_need",
+            count=len(tasks),
+            mirrors=mirrors,
+            environments=environments,
+            disk_mb=size,
+            free=free,
+        )
+    )
     if need["disk_mb"] > free:
         raise UsageError(Note("swe_no_room", folder=folder, size=need["disk_mb"], free=free))
     repos = list(dict.fromkeys(task.repo for task in tasks if not task.repository))
@@ -421,8 +430,16 @@ def run_swe_prepare(
         raise UsageError(Note("cli_jobs_range"))
     need = estimate_need(tasks, folder)
     if flags["estimate"] == "yes":
-        text = ", ".join(f"{name} {number}" for name, number in need.items())
-        return CommandResult(need, Note("swe_to_make", count=len(tasks), folder=folder, parts=text))
+        mirrors, environments, size = need.values()
+        text = Note(
+            "swe_to_make",
+            count=len(tasks),
+            folder=folder,
+            mirrors=mirrors,
+            environments=environments,
+            disk_mb=size,
+        )
+        return CommandResult(need, text)
     specs = read_specs_file(Path(flags["specs"])) if flags["specs"] else {}
     missing = [task for task in tasks if not task.repository]
     if missing and not specs:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from playwright.sync_api import expect
 
 pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install -e .[dev]")
 
@@ -110,7 +111,7 @@ def test_every_name_opens_from_the_keyboard_within_the_session_and_back(served, 
     visit(page, served.url)
     page.evaluate("window.same = true")
     names = page.locator(".eb-table .eb-name a")
-    assert names.count() == 4
+    expect(names).to_have_count(4)
     for number in range(4):
         names.nth(number).focus()
         page.keyboard.press("Enter")

@@ -35,11 +35,11 @@ def test_fetching_says_what_to_do_next(capsys, tmp_path, data, monkeypatch) -> N
     release = make_wheel(tmp_path)
     monkeypatch.setattr(fetch, "fetch_bfcl", partial(fetch.fetch_bfcl, release=release))
     words = ("datasets", "fetch", "bfcl", "--from", str(tmp_path / NAME), "--data", data)
-    status, out, err = call(capsys, *words)
+    status, out, _ = call(capsys, *words)
     path = tmp_path / "store" / "datasets" / "bfcl-v4"
     assert (status, (path / hub_datasets.NOTE_FILE).is_file()) == (0, True)
     assert f"evalcore run --target TARGET --benchmarks bfcl --dataset {path}" in out
-    assert "Apache-2.0" in err
+    assert "Apache-2.0" in out
     payload = json.loads(call(capsys, *words, "--json")[1])
     assert (payload["version"], payload["already"], payload["folder"]) == ("v4", True, str(path))
     other = tmp_path / "other place"

@@ -82,7 +82,7 @@ def test_fetched_questions_can_be_run_as_the_last_line_says(capsys, tmp_path, da
     path = tmp_path / "store" / "datasets" / "gaia-validation"
     assert (status, (path / NOTE_FILE).is_file()) == (0, True)
     assert err.startswith("1 of 1: 2023/validation/metadata.jsonl\n")
-    assert "not to be shared" in err
+    assert "not to be shared" in out
     line = out.splitlines()[-1]
     assert line.startswith("next: evalcore run --target TARGET --benchmarks gaia ")
     assert line.endswith(str(path))
@@ -125,7 +125,7 @@ def test_tasks_are_fetched_by_name_or_short_name(capsys, tmp_path, data, swe_hub
     path = tmp_path / "store" / "datasets" / "swe_bench-swe-bench_verified"
     assert (status, (path / TASKS).is_file()) == (0, True)
     assert f"evalcore run --target TARGET --benchmarks swe_bench --dataset {path}" in out
-    assert "1 tasks" in err
+    assert "tasks: 1" in err
     words = ("datasets", "fetch", "swe_bench", "--name", VERIFIED, "--data", data, "--json")
     assert json.loads(call(capsys, *words)[1])["already"] is True
 
@@ -315,7 +315,7 @@ def test_hidden_answers_are_exported_and_never_scored(capsys, tmp_path, data):
     assert [sample["passed"] for sample in gaia["samples"]] == [False, False]
     out = tmp_path / "answers.jsonl"
     words = ("export", message["run_id"], "--format", "gaia", "--out", out, "--data", data)
-    assert call(capsys, *words) == (0, f"{out}: 2 lines for the leaderboard of GAIA\n", "")
+    assert call(capsys, *words) == (0, f"{out}: lines for the leaderboard of GAIA: 2\n", "")
     assert [line["model_answer"] for line in lines(out)] == ["?", "?"]
 
 

@@ -30,7 +30,7 @@ def test_the_same_answers_are_equal(words, capsys, tmp_path):
     words[1] += "?engine=vllm&seed=1"
     assert main(["parity", *words]) == 0
     shown = capsys.readouterr().out
-    assert "equal answers: 3 of 3 (100.0 %)" in shown
+    assert "equal answers: 3 of 3 (100.0%)" in shown
     assert "better on 0 and worse on 0" in shown
     (first, second) = (find_run(p.name, [p.parent]) for p in (tmp_path / "data/runs").iterdir())
     assert {run.read_spec().target.options["engine_version"] for run in (first, second)} == {

@@ -122,9 +122,9 @@ def test_what_is_made_and_reported(rig: dict[str, Any]) -> None:
     reports = {report.instance_id: report for report in done.data.reports}
     assert [report.ok for report in reports.values()] == [True, False, True]
     assert reports["evalboard__wordbox-2"].problem == "its tests fail"
-    assert "2 of 3 tasks can be judged" in done.text
-    assert "1 tests: its tests fail (as evalboard__wordbox-2)" in done.text
-    assert "1 repositories and 2 environments to make" in lines[0]
+    assert "of 3 tasks, 2 can be judged on this machine" in done.text[0]
+    assert "1 tests: its tests fail (evalboard__wordbox-2)" in done.text[1]
+    assert "repositories: 1, environments: 2, about" in lines[0]
     mirror = rig["folder"] / "repositories" / "evalboard__wordbox"
     assert git(mirror, "rev-parse", "--is-bare-repository") == "true"
     environment = rig["folder"] / "environments" / "evalboard__wordbox-0.1"
@@ -142,7 +142,7 @@ def test_a_repeat_makes_nothing_again(rig: dict[str, Any]) -> None:
     rig["log"].write_text("")
     done, lines = run(rig, offline="yes")
     assert (rig["asked"], rig["log"].read_text(), done.data.reused) == ([], "", 3)
-    assert "0 repositories and 0 environments to make, about 0 MB" in lines[0]
+    assert "repositories: 0, environments: 0, about 0 MB" in lines[0]
     done, _ = run(rig, again="yes")
     assert rig["asked"] == ["evalboard__wordbox-2"]
 
