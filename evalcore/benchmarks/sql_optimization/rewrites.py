@@ -28,6 +28,7 @@ from evalcore.sqlkit import rewrite_rules
 from evalcore.sqlkit.dialects import Server
 from evalcore.sqlkit.engines import Work
 from evalcore.sqlkit.equivalence import Equivalence, EquivalenceQuestion
+from evalcore.sqlkit.equivalence.decider import MUCH_SLOWER
 from evalcore.sqlkit.products.decision import read_on_stand_in
 from evalcore.sqlkit.query_plans import FEWER_ROWS, ROWS, WorkMeter, build_scaled_database
 from evalcore.sqlkit.rewrite_rules import is_rearranged_statement, is_same_statement
@@ -40,8 +41,6 @@ _SLACK, _SLACK_UNITS = 1.05, 8
 _BETTER = 0.9
 #: As little as the authored rewrite, with some slack for another plan.
 _AS_LITTLE = 1.1
-#: What the clock ended ran so many times as long as what finished: a busy machine slows both.
-_MUCH_LONGER = 4
 #: Another plan may visit some times the rows for fewer pages, but not so many.
 _MORE_VISITED = 4
 
@@ -146,7 +145,7 @@ def _is_certain_failure(failed: Work, finished: Work) -> bool:
         return False
     return (
         execution.status != "timeout"
-        or execution.elapsed > _MUCH_LONGER * finished.execution.elapsed
+        or execution.elapsed > MUCH_SLOWER * finished.execution.elapsed
     )
 
 

@@ -44,7 +44,7 @@ _MAX_UNSTABLE_RATIO = 3
 #: What an answer may meet because other work holds the memory and the cores of the machine.
 _LIMITED: frozenset[ExecutionStatus] = frozenset(("timeout", "memory"))
 #: An answer that is stopped in time took at least so many times as long as the reference.
-_SLOWER = 4
+MUCH_SLOWER = 4
 _ANSWER_DATABASES = 8  # databases made for an answer's own constants
 _MAX_SCALED = 16  # questions whose large database is remembered
 MAX_CACHED_TRIALS = 256  # questions whose databases are remembered
@@ -290,7 +290,7 @@ def _is_machine_at_fault(
     if seen.execution.status not in _LIMITED:
         return False
     again = observe_statement(engine, trial.setup, question, question.reference)
-    is_slow = again.execution.elapsed * _SLOWER > seen.execution.elapsed
+    is_slow = again.execution.elapsed * MUCH_SLOWER > seen.execution.elapsed
     return not again.ok or (seen.execution.status == "timeout" and is_slow)
 
 
