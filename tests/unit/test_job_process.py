@@ -6,6 +6,7 @@ import json
 import os
 import pkgutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -69,6 +70,31 @@ def test_a_cancelled_job_leaves_its_event_loop(settings):
 
     assert process.run_job(TASKS["confirm"], work, prepared(settings)) == 1
     assert jobs.find_job(settings, "confirm", "x").state == "cancelled"
+
+
+@pytest.mark.parametrize("reports", [True, False])
+def test_a_job_is_cancelled_though_a_callback_swallows_the_signal(settings, reports):
+    """SQLite turns what its callbacks raise into an answer of its own, which is no finding."""
+
+    def work(context: TaskContext):
+        connection = sqlite3.connect(":memory:")
+
+        def authorize(*action):
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(0.01)  # here the handler raises
+            return sqlite3.SQLITE_OK
+
+        connection.set_authorizer(authorize)
+        with pytest.raises(sqlite3.DatabaseError, match="not authorized"):
+            connection.execute("SELECT 1")
+        if reports:
+            context.report_progress("1 of 2")
+            pytest.fail("a report did not end the job")
+        return {"found": "not authorized"}
+
+    assert process.run_job(TASKS["confirm"], work, prepared(settings)) == 1
+    job = jobs.find_job(settings, "confirm", "x")
+    assert (job.state, job.result) == ("cancelled", {})
 
 
 def test_a_job_can_be_cancelled_from_its_first_report_on(settings):

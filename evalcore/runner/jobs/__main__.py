@@ -41,6 +41,9 @@ from evalcore.settings import override_data_folder
 
 _BETWEEN_STEPS = 0.3  # seconds between two counts that a job writes
 _PROGRESS_STEP = re.compile(r"(\d{1,9}) of (\d{1,9})\b")
+#: What a signal has raised: SQLite's callbacks and destructors swallow it, and then whoever works
+#: on goes by a call that broke off.
+_stops: list[JobStopped] = []
 _EXPECTED = (EvalboardError, msgspec.ValidationError, OSError, MemoryError)
 
 
@@ -97,6 +100,7 @@ def _call(function: Callable[..., Any], task_input: TaskInput, context: TaskCont
 
 def run_job(task: Task, function: Callable[..., Any], task_input: TaskInput) -> int:
     """Do the work of a job; 0 when done, 1 when it failed, was cancelled or has another process."""
+    _stops.clear()
     signal.signal(signal.SIGTERM, _raise_cancelled)
     try:
         inherited = task_input.lock >= 0
@@ -125,6 +129,7 @@ def _work_on_job(task: Task, function: Callable[..., Any], task_input: TaskInput
 
     def report_progress(line: str) -> None:
         nonlocal counted_at
+        _raise_swallowed_stop()
         changes: dict[str, Any] = {"line": cut_note(scrub_secrets(line, keys), 300)}
         if step := _PROGRESS_STEP.match(line):
             done, total = int(step[1]), int(step[2])
@@ -143,6 +148,7 @@ def _work_on_job(task: Task, function: Callable[..., Any], task_input: TaskInput
             result = _call(function, task_input, context)
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
+        _raise_swallowed_stop()
         update_status(state="done", result=result)
     except _JobCancelled:
         update_status(state="cancelled")
@@ -159,11 +165,18 @@ def _work_on_job(task: Task, function: Callable[..., Any], task_input: TaskInput
 
 def _raise_cancelled(number: int, frame: object) -> NoReturn:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough
-    raise _JobCancelled
+    _stops.append(_JobCancelled())
+    raise _stops[-1]
 
 
 def _raise_timeout(number: int, frame: object) -> NoReturn:
-    raise _JobTimeout
+    _stops.append(_JobTimeout())
+    raise _stops[-1]
+
+
+def _raise_swallowed_stop() -> None:
+    if _stops:
+        raise _stops[0]
 
 
 if __name__ == "__main__":
