@@ -14,7 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.chaos import COLUMNS, KINDS, Outcome, format_table, tabulate
+from tests.support.chaos import COLUMNS, format_table, tabulate
+from tests.support.chaos_faults import KINDS
+from tests.support.chaos_lab import Outcome
 
 ROOT = Path(__file__).resolve().parents[2]
 SCENARIOS = int(os.environ.get("EVALBOARD_CHAOS", str(len(KINDS))))
