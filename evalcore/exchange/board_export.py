@@ -13,7 +13,7 @@ import pandas as pd
 
 from evalcore.access.redaction import mask_target
 from evalcore.catalog import suite_cards
-from evalcore.charts import pictures, plots
+from evalcore.charts import pictures
 from evalcore.charts.pictures import Theme
 from evalcore.errors import UsageError
 from evalcore.exchange import report_tables
@@ -274,6 +274,8 @@ def add_display_names(
 
 def build_score_chart(frame: pd.DataFrame, floors: dict[str, float]) -> Any:
     """Bars of the first ranked targets in their colours; `frame` comes from `add_display_names`."""
+    from evalcore.charts import plots  # Altair takes as long to load as a listing to make
+
     ranked = frame[frame["status"] == "ranked"].head(MOST_BARS)
     floor_lines = {
         f"{FLOORS[name]} {score:.1f}": score for name, score in floors.items() if name in FLOORS

@@ -49,6 +49,12 @@ for page in {pages!r}:
     assert len(at.main) > 0, page
 print(json.dumps(sorted(name for name in {heavy!r} if name in sys.modules)))
 """
+LIST = """
+import json, sys
+from evalcore.cli.main import main
+assert main(["board", "--suite", "sql"]) == 0
+print(json.dumps(sorted(name for name in {heavy!r} if name in sys.modules)))
+"""
 
 
 def loaded(code: str, environment: dict[str, str]) -> list[str]:
@@ -79,6 +85,10 @@ def test_importing_the_app_and_warming_up_loads_nothing_heavy(environment):
 def test_drawing_every_page_loads_nothing_heavy(environment):
     query = {"run": RUN, "metric": METRIC, "id": "table_diff"}
     assert loaded(DRAW.format(heavy=HEAVY, pages=PAGES, query=query), environment) == []
+
+
+def test_listing_a_board_loads_no_library_of_charts():
+    assert loaded(LIST.format(heavy=(*HEAVY, "altair", "streamlit")), {}) == []
 
 
 def test_every_page_is_tested():
