@@ -10,39 +10,35 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from contextvars import ContextVar
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
-
-import msgspec
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from evalcore import settings as configuration
 from evalcore.access import policy
 from evalcore.access.secrets import Secrets
 from evalcore.benchmarks.functions import define_benchmark
 from evalcore.cards import BenchmarkCard
-from evalcore.errors import UsageError
+from evalcore.catalog import engine_cards
+from evalcore.errors import UsageError, speak_plainly, suggest_name
 from evalcore.i18n import Note
 from evalcore.records import Episode, Sample, Verdict, to_plain
 from evalcore.results import BenchmarkScore, MetricScore, RunSummary
+from evalcore.runner.config_fields import convert_fields, convert_value
+from evalcore.runner.in_process import run_off_the_loop
 from evalcore.runner.run_request import RunRequest
 from evalcore.settings import Settings
 from evalcore.store.run_folder import RunFolder, find_run
 from evalcore.targets.functions import TargetFunction, register_function
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     import pandas as pd
 
-    from evalcore.runner.summary import Tracker
     from evalcore.sqlkit.equivalence.pairs import PairDecision
 
 Names = str | Sequence[str | BenchmarkCard] | BenchmarkCard
 F = TypeVar("F", bound=Callable[..., Any])
-T = TypeVar("T")
 #: Takes the folder of the run that `evaluate` begins, for whoever may cancel it.
 _planned: ContextVar[list[RunFolder] | None] = ContextVar("planned", default=None)
 _SCORE_COLUMNS = (
@@ -51,6 +47,7 @@ _SCORE_COLUMNS = (
 )
 
 
+@speak_plainly
 def evaluate(
     target: str | TargetFunction,
     benchmarks: Names,
@@ -87,19 +84,19 @@ def evaluate(
         benchmarks,
         target_options=target_options or {},
         options=options or {},
-        metrics=[metrics] if isinstance(metrics, str) else metrics,
-        dataset=str(dataset),
+        metrics=[metrics] if isinstance(metrics, str) else metrics or (),
+        dataset=str(dataset or "") if isinstance(dataset, Path | None) else dataset,
         max_samples=max_samples,
         seed=seed,
         epochs=epochs,
-        judges=[judges] if isinstance(judges, str) else judges,
+        judges=[judges] if isinstance(judges, str) else judges or (),
         concurrency=concurrency,
         budget=budget,
         use_cache=use_cache,
         note=note,
     )
-    settings, secrets = _load_settings(data), Secrets(keys)
-    run_id = _run_off_the_loop(lambda: _plan_run(request, settings, secrets))
+    settings, secrets = _load_settings(data), _take_keys(keys)
+    run_id = run_off_the_loop(lambda: _plan_run(request, settings, secrets))
     planned = _planned.get()
     if planned is not None:
         planned.append(RunFolder(settings.runs_dir / run_id))
@@ -123,6 +120,7 @@ async def aevaluate(target: str | TargetFunction, benchmarks: Names, **arguments
         raise
 
 
+@speak_plainly
 def resume(
     run: str | Run,
     *,
@@ -131,9 +129,10 @@ def resume(
     progress: bool | None = None,
 ) -> Run:
     """Continue a run that is not complete; no answered request is repeated."""
-    return _work_on_run(_name_run(run), _load_settings(data), Secrets(keys), progress)
+    return _work_on_run(_name_run(run), _load_settings(data), _take_keys(keys), progress)
 
 
+@speak_plainly
 def rescore(run: str | Run, *, data: str | Path | None = None) -> Run:
     """Score the recorded answers again with the current scorers, without asking the target."""
     settings = _load_settings(data)
@@ -163,6 +162,7 @@ class Run:
         return spec
 
     @property
+    @speak_plainly
     def summary(self) -> dict[str, Any]:
         """The result, as `evalcore show RUN --json` prints it. Raises UsageError before there is
         one."""
@@ -170,6 +170,7 @@ class Run:
 
         return summary_to_dict(self._read_summary())
 
+    @speak_plainly
     def scores(self) -> pd.DataFrame:
         """One row per benchmark (its `metric` is empty) and one per metric.
 
@@ -195,6 +196,7 @@ class Run:
                 rows.append({**shared, **_build_score_row(name, part), **own})
         return pd.DataFrame(rows, columns=list(_SCORE_COLUMNS))
 
+    @speak_plainly
     def samples(self) -> pd.DataFrame:
         """The declared cases: benchmark, metric, id, difficulty, input, reference."""
         import pandas as pd
@@ -211,6 +213,7 @@ class Run:
             columns=["benchmark", *names],
         )
 
+    @speak_plainly
     def verdicts(self) -> pd.DataFrame:
         """One row per case and epoch: outcome, score (0 to 1), reason, note, latency (seconds),
         tokens, cost (USD) and more; a case without a verdict has the outcome `missing`."""
@@ -221,6 +224,7 @@ class Run:
             "SELECT * EXCLUDE (words, packed_note) FROM samples ORDER BY position, epoch",
         )
 
+    @speak_plainly
     def case(
         self, benchmark: str, metric: str, id: str, epoch: int = 0
     ) -> tuple[Sample, Episode | None, Verdict | None]:
@@ -228,7 +232,11 @@ class Run:
         Raises UsageError where the run has no such case."""
         from evalcore.store.cases import load_run_case
 
-        stored, episode, verdict = load_run_case(self.folder, benchmark, metric, id, epoch)
+        for name, value in {"benchmark": benchmark, "metric": metric, "id": id}.items():
+            convert_value(name, value, str)
+        stored, episode, verdict = load_run_case(
+            self.folder, benchmark, metric, id, convert_value("epoch", epoch, int)
+        )
         return stored.sample, episode, verdict
 
     def _read_summary(self) -> RunSummary:
@@ -259,11 +267,13 @@ def _build_score_row(metric: str, part: BenchmarkScore | MetricScore) -> dict[st
     }
 
 
-def load_run(run: str, *, data: str | Path | None = None) -> Run:
+@speak_plainly
+def load_run(run: str | Run, *, data: str | Path | None = None) -> Run:
     """A run by its id, the shipped ones too; raises UsageError for an unknown one."""
-    return Run(find_run(run, _load_settings(data).run_roots))
+    return Run(find_run(_name_run(run), _load_settings(data).run_roots))
 
 
+@speak_plainly
 def list_runs(*, data: str | Path | None = None) -> pd.DataFrame:
     """The runs of the data folder and the shipped ones, newest first: run, state, target,
     created_at, and a column of scores (0 to 100) per benchmark."""
@@ -284,6 +294,7 @@ def list_runs(*, data: str | Path | None = None) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+@speak_plainly
 def compare(first: str | Run, second: str | Run, *, data: str | Path | None = None) -> pd.DataFrame:
     """The second run against the first on the cases of both, one row per benchmark.
 
@@ -297,9 +308,12 @@ def compare(first: str | Run, second: str | Run, *, data: str | Path | None = No
     from evalcore.views.comparison import compare_benchmarks, load_common_cases
 
     roots = _load_settings(data).run_roots
-    sides = [_read_scores(find_run(_name_run(run), roots)) for run in (first, second)]
-    cases = load_common_cases(roots, _name_run(first), _name_run(second))
-    names = ("common", "wins", "losses", "ties", "difference", "p", "test")
+    names = [_name_run(run, name) for name, run in (("first", first), ("second", second))]
+    if names[0] == names[1]:
+        raise UsageError(Note("api_same_run", run=names[0]))
+    sides = [_read_scores(find_run(name, roots)) for name in names]
+    cases = load_common_cases(roots, *names)
+    figures = ("common", "wins", "losses", "ties", "difference", "p", "test")
     rows = []
     for pair in compare_benchmarks(cases):
         settled = [pair.benchmark in side and side[pair.benchmark].is_settled for side in sides]
@@ -309,14 +323,15 @@ def compare(first: str | Run, second: str | Run, *, data: str | Path | None = No
         if settled[1]:
             row["second"] = pair.second
         if all(settled):
-            row |= {name: getattr(pair.result, name) for name in names}
+            row |= {name: getattr(pair.result, name) for name in figures}
             interval = pair.result.interval
             row |= {"low": interval.low, "high": interval.high} if interval else {}
         rows.append(row)
-    columns = ["benchmark", "first", "second", *names[:5], "low", "high", *names[5:]]
+    columns = ["benchmark", "first", "second", *figures[:5], "low", "high", *figures[5:]]
     return pd.DataFrame(rows, columns=[*columns, "complete"])
 
 
+@speak_plainly
 def equivalent(
     reference: str,
     answer: str,
@@ -335,18 +350,23 @@ def equivalent(
     """
     from evalcore.sqlkit.equivalence.pairs import Pair, decide_pairs
 
-    pair = Pair(
-        id="pair",
-        engine=engine,
-        schema=schema if isinstance(schema, str) else list(schema),
-        reference=reference,
-        answer=answer,
-        ordered=ordered,
-        state_of=list(state_of),
-    )
-    return _run_off_the_loop(lambda: next(iter(decide_pairs([pair]))))
+    fields = {
+        "id": "pair",
+        "engine": engine,
+        "schema": list(schema) if isinstance(schema, tuple) else schema,
+        "reference": reference,
+        "answer": answer,
+        "ordered": ordered,
+        "state_of": [state_of] if isinstance(state_of, str) else state_of,
+    }
+    pair, engines = convert_fields(fields, Pair), engine_cards()
+    if engine not in engines:
+        problem = Note("api_engine", engine=engine, names=", ".join(engines))
+        raise UsageError(suggest_name(problem, engine, engines))
+    return run_off_the_loop(lambda: next(iter(decide_pairs([pair]))))
 
 
+@speak_plainly
 def board(
     suite: str = "", *, key: str = "", by: str = "", data: str | Path | None = None
 ) -> pd.DataFrame:
@@ -359,12 +379,18 @@ def board(
     from evalcore.exchange.board_export import BoardSelection, resolve_ranking
     from evalcore.views.stored_boards import load_cached_ranking, load_run_headers
 
+    for name, value in {"suite": suite, "key": key, "by": by}.items():
+        convert_value(name, value, str)
     settings = _load_settings(data)
     headers = load_run_headers(settings)
     selected, order = resolve_ranking(headers, BoardSelection(suite, key, by))
     return load_cached_ranking(settings, selected, order, headers)
 
 
+@overload
+def target(function: F, *, name: str = "", concurrency: int = 1) -> TargetFunction: ...
+@overload
+def target(*, name: str = "", concurrency: int = 1) -> Callable[[F], TargetFunction]: ...
 def target(
     function: F | None = None, *, name: str = "", concurrency: int = 1
 ) -> TargetFunction | Callable[[F], TargetFunction]:
@@ -374,11 +400,13 @@ def target(
     as text; `evalcore.targets.functions` says what else it can take and return. What it raises is a
     failure of the target: the run is incomplete then, and the answer is not counted as wrong.
     """
+    register = speak_plainly(register_function)
     if function is not None:
-        return register_function(function, name, concurrency)
-    return lambda function: register_function(function, name, concurrency)
+        return register(function, name, concurrency)
+    return lambda function: register(function, name, concurrency)
 
 
+@speak_plainly
 def benchmark(
     cases: Iterable[Mapping[str, Any]], *, name: str = "", suite: str = "own", version: str = ""
 ) -> Callable[[Callable[..., Any]], BenchmarkCard]:
@@ -388,20 +416,35 @@ def benchmark(
     and `metric`. The function takes `answer` and, if it likes, `case` or `messages`, and returns
     True, False, or a score from 0 to 1. The result is the benchmark, for `evaluate`.
     """
-    return lambda function: define_benchmark(
-        function, cases, name=name, suite=suite, version=version
-    )
+    if (
+        not isinstance(cases, Iterable)
+        or isinstance(cases, str | Mapping)
+        or hasattr(cases, "to_dict")
+    ):
+        raise UsageError(Note("function_cases"))
+    for field, value in {"name": name, "suite": suite, "version": version}.items():
+        convert_value(field, value, str)
+    define = speak_plainly(define_benchmark)
+    return lambda function: define(function, cases, name=name, suite=suite, version=version)
 
 
 def _build_request(target: str | TargetFunction, benchmarks: Names, **fields: Any) -> RunRequest:
+    if callable(target) and not isinstance(target, TargetFunction):
+        raise UsageError(Note("api_plain_function", name=getattr(target, "__name__", "target")))
     listed = isinstance(benchmarks, Iterable) and not isinstance(benchmarks, str)
     named: Any = benchmarks if listed else [benchmarks]
     fields["benchmarks"] = [each.key if isinstance(each, BenchmarkCard) else each for each in named]
     fields["target"] = target.key if isinstance(target, TargetFunction) else target
-    try:
-        return msgspec.convert(fields, RunRequest)
-    except msgspec.ValidationError as error:
-        raise UsageError(Note("argument_type", problem=error)) from None
+    return convert_fields(fields, RunRequest)
+
+
+def _take_keys(keys: Mapping[str, str] | None) -> Secrets:
+    if keys is not None and not isinstance(keys, Mapping):
+        convert_value("keys", keys, dict)
+    for name, value in (keys or {}).items():
+        if not isinstance(value, str):
+            convert_value(f"keys[{name!r}]", None, str)  # a key is not repeated, nor its type
+    return Secrets(keys)
 
 
 def _plan_run(request: RunRequest, settings: Settings, secrets: Secrets) -> str:
@@ -424,48 +467,26 @@ def _work_on_run(
     *,
     generate: bool = True,
 ) -> Run:
+    from evalcore.exchange.progress_bar import show_progress
     from evalcore.runner.client import find_own_run
     from evalcore.runner.in_process import work_on_run_here
 
     folder = find_own_run(run_id, settings)
 
-    def work(watch: Callable[[Tracker], None] | None) -> None:
-        work_on_run_here(run_id, settings, secrets, generate=generate, on_tick=watch)
-
-    with _show_progress(run_id, progress) as watch:
+    with show_progress(run_id, progress) as watch:
+        work = partial(work_on_run_here, generate=generate, on_tick=watch)
         try:
-            _run_off_the_loop(lambda: work(watch))
+            run_off_the_loop(lambda: work(run_id, settings, secrets))
         except KeyboardInterrupt:
             print(f"evalcore: {Note('api_interrupted', run=repr(run_id))}", file=sys.stderr)
             raise
     return Run(folder)
 
 
-def _show_progress(
-    run_id: str, progress: bool | None
-) -> AbstractContextManager[Callable[[Tracker], None] | None]:
-    """An output of the cell in a notebook, else a bar; None shows it where somebody sees it."""
-    from evalcore.exchange import progress_bar
-
-    if progress is not False and progress_bar.is_notebook():
-        return progress_bar.show_notebook_progress(run_id)
-    if progress or (progress is None and sys.stderr.isatty()):
-        return progress_bar.draw_run_progress(run_id)
-    return nullcontext()
-
-
-def _run_off_the_loop(work: Callable[[], T]) -> T:
-    """Call `work` here, or in a thread where an event loop runs here, as it does in a notebook."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return work()
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(work).result()
-
-
 def _load_settings(data: str | Path | None) -> Settings:
     """The settings, with the permissions of someone who has a shell on this machine."""
+    if not isinstance(data, Path | None):
+        convert_value("data", data, str)
     return policy.restrict_settings(configuration.load_settings(data), policy.OPERATOR)
 
 
@@ -474,5 +495,5 @@ def _read_scores(folder: RunFolder) -> Mapping[str, BenchmarkScore]:
     return {} if summary is None else summary.benchmarks
 
 
-def _name_run(run: str | Run) -> str:
-    return run.id if isinstance(run, Run) else run
+def _name_run(run: str | Run, name: str = "run") -> str:
+    return run.id if isinstance(run, Run) else convert_value(name, run, str)

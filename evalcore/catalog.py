@@ -44,7 +44,7 @@ from evalcore.cards import TargetKindCard as TargetKindCard
 from evalcore.cards import UploadForm as UploadForm
 from evalcore.cards import build_option as build_option
 from evalcore.cards import build_protocol_options as build_protocol_options
-from evalcore.errors import EvalboardError, UsageError
+from evalcore.errors import EvalboardError, UsageError, suggest_name
 from evalcore.i18n import Note
 from evalcore.plain_text import to_single_line
 from evalcore.plugins import SkippedPlugin, UnusablePlugin
@@ -204,7 +204,8 @@ def benchmark_card(key: str) -> BenchmarkCard:
     if key not in cards:
         reasons = [f". {plugin}" for plugin in list_skipped_plugins() if plugin.name == key]
         known_names = f"{', '.join(cards)}{''.join(reasons)}"
-        raise UsageError(Note("bundle_unknown", name=f"{key!r}", known=known_names))
+        problem = Note("bundle_unknown", name=f"{key!r}", known=known_names)
+        raise UsageError(suggest_name(problem, key, cards))
     return cards[key]
 
 

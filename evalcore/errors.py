@@ -5,13 +5,34 @@ No message may hold a key: text that came from outside passes `evalcore.access.s
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from evalcore.i18n import Note
+from evalcore.i18n import Note, find_environment_language, translate_note
 
 if TYPE_CHECKING:  # the records themselves are read by what raises these errors
     from evalcore.records import Failure
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def suggest_name(problem: str, name: object, names: Iterable[str]) -> str:
+    """The problem of an unknown name, with the name that is most like it, where one is."""
+    from difflib import get_close_matches
+
+    alike = get_close_matches(str(name)[:80], list(names), 1)
+    return Note("did_you_mean", problem=problem, name=alike[0]) if alike else problem
+
+
+def join_notes(notes: Sequence[str]) -> str:
+    """Several problems as one text."""
+    joined = notes[0]
+    for note in notes[1:]:
+        joined = Note("joined", first=joined, second=note)
+    return joined
 
 
 class EvalboardError(Exception):
@@ -94,3 +115,22 @@ class CannotWrite(EnvironmentFailure):
 
     def __init__(self, path: Path, error: OSError) -> None:
         super().__init__(Note("run_cannot_write", path=path, problem=error.strerror or error))
+
+
+def speak_plainly(function: Callable[P, T]) -> Callable[P, T]:
+    """Make a UsageError of what the disk refuses, and say what is wrong in the language of the
+    environment, as the command line does."""
+
+    @wraps(function)
+    def call(*arguments: P.args, **named: P.kwargs) -> T:
+        try:
+            try:
+                return function(*arguments, **named)
+            except OSError as error:
+                raise FileError(error.filename or "evalcore", error) from error
+        except EvalboardError as error:
+            text = translate_note(str(error), find_environment_language(), in_terminal=True)
+            error.args = (text, *error.args[1:])
+            raise
+
+    return call

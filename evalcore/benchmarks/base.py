@@ -21,7 +21,7 @@ from evalcore.benchmarks.official_texts import (
     load_official_texts,
 )
 from evalcore.catalog import TEXTS_OPTION, BenchmarkCard
-from evalcore.errors import EnvironmentFailure, MissingDependency, UsageError
+from evalcore.errors import EnvironmentFailure, MissingDependency, UsageError, suggest_name
 from evalcore.i18n import Note
 from evalcore.records import (
     MEASURED,
@@ -410,7 +410,8 @@ def check_options(card: BenchmarkCard, overrides: Mapping[str, Any]) -> dict[str
     for name, value in overrides.items():
         if name not in declared:
             names = ", ".join([*declared, "weights.METRIC", "difficulty.N", "prompt", "data_path"])
-            raise UsageError(Note("option_unknown", owner=card.key, name=name, names=names))
+            problem = Note("option_unknown", owner=card.key, name=name, names=names)
+            raise UsageError(suggest_name(problem, name, declared))
         options[name] = _convert_option(f"{card.key}.{name}", declared[name].type, value)
         choices = declared[name].choices
         if choices and options[name] not in (*choices, *declared[name].former_choices):

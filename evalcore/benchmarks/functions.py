@@ -186,7 +186,10 @@ def _check_unique_ids(samples: Sequence[Sample]) -> None:
 
 def _check_parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     """The names of the parameters; raises UsageError for one that nobody can fill."""
-    parameters = tuple(inspect.signature(function).parameters)
+    try:
+        parameters = tuple(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        raise UsageError(Note("function_no_scorer", function=repr(function)[:80])) from None
     unknown = [name for name in parameters if name not in _INPUTS]
     if unknown or "answer" not in parameters:
         raise UsageError(Note("function_scorer", names=", ".join(parameters) or "nothing"))

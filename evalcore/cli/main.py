@@ -58,7 +58,7 @@ from evalcore.cli.terminal import (
     use_language,
 )
 from evalcore.errors import EvalboardError
-from evalcore.i18n import LANGUAGES
+from evalcore.i18n import LANGUAGES, Note
 from evalcore.plain_text import to_terminal_text
 from evalcore.settings import override_data_folder
 
@@ -99,8 +99,8 @@ def _call_verb(args: argparse.Namespace) -> int:
         sys.stderr.close()
         return DONE
     except OSError as error:  # a folder that cannot be written, a full disk
-        prefix = f"{error.filename}: " if error.filename else ""
-        say_always(f"{prefix}{error.strerror or error}")
+        problem = error.strerror or str(error)
+        say_always(Note("located", location=error.filename or "evalcore", problem=problem))
         return BAD
     except Interrupted as stop:
         say_always(tr("cli.run.interrupted", command=stop.command))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from evalcore.i18n import DEFAULT, LANGUAGES, language_for_locale, t, t_count, translate_note
+from evalcore.i18n import DEFAULT, LANGUAGES, find_environment_language, t, t_count, translate_note
 from evalcore.plain_text import to_terminal_text
 
 if TYPE_CHECKING:
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 Amount = Literal["quiet", "normal", "verbose"]
 _language: ContextVar[str] = ContextVar("language", default=DEFAULT)
 _amount: ContextVar[Amount] = ContextVar("amount", default="normal")
-#: Variables that name the language of a terminal, the first that is set counts.
-_VARIABLES = ("EVALBOARD_LANG", "LC_ALL", "LC_MESSAGES", "LANG")
 
 
 def find_language(words: Sequence[str]) -> str:
@@ -41,7 +39,7 @@ def find_language(words: Sequence[str]) -> str:
         if flag == "--lang":
             value = value if equals else next(iter(words[position + 1 :]), "")
             return value if value in LANGUAGES else DEFAULT
-    return language_for_locale(next(filter(None, map(os.environ.get, _VARIABLES)), None))
+    return find_environment_language()
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from evalcore.access.redaction import mask_target
 from evalcore.catalog import suite_cards
 from evalcore.charts import pictures
 from evalcore.charts.pictures import Theme
-from evalcore.errors import UsageError
+from evalcore.errors import UsageError, suggest_name
 from evalcore.exchange import report_tables
 from evalcore.exchange.report_tables import ReportTable
 from evalcore.i18n import DEFAULT, Note, name_term, t
@@ -104,15 +104,18 @@ def resolve_ranking(headers: stored_boards.Headers, selection: BoardSelection) -
     board = _find_selected_board(headers, selection)
     by = selection.by or list_board_orders(board)[0]
     if by not in list_board_orders(board):
-        raise UsageError(Note("cli_board_by", by=by, names=", ".join(list_board_orders(board))))
+        orders = list_board_orders(board)
+        problem = Note("cli_board_by", by=by, names=", ".join(orders))
+        raise UsageError(suggest_name(problem, by, orders))
     return board, by
 
 
 def _find_selected_board(headers: stored_boards.Headers, selection: BoardSelection) -> Board:
     suites = boards.list_suites(headers)
     if selection.suite not in ("", *suites, *suite_cards()):
-        names = ", ".join(dict.fromkeys([*suite_cards(), *suites]))
-        raise UsageError(Note("cli_board_no_suite", suite=selection.suite, names=names))
+        names = dict.fromkeys([*suite_cards(), *suites])
+        problem = Note("cli_board_no_suite", suite=selection.suite, names=", ".join(names))
+        raise UsageError(suggest_name(problem, selection.suite, names))
     candidates = boards.list_boards(headers, selection.suite or suites[0]) if suites else []
     if not candidates:
         where = f" of suite {selection.suite}" if selection.suite else ""

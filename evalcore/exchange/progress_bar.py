@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -136,3 +136,14 @@ def format_time_left(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def show_progress(
+    run_id: str, progress: bool | None
+) -> AbstractContextManager[Callable[[Tracker], None] | None]:
+    """An output of the cell in a notebook, else a bar; None shows it where somebody sees it."""
+    if progress is not False and is_notebook():
+        return show_notebook_progress(run_id)
+    if progress or (progress is None and sys.stderr.isatty()):
+        return draw_run_progress(run_id)
+    return nullcontext()

@@ -11,6 +11,8 @@ then. Texts that came from a model, a provider or a library are never one; they 
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import string
 from collections.abc import Callable, Mapping
@@ -27,6 +29,14 @@ _WITHOUT_PLURAL = frozenset({"zh"})
 #: The note whose `fields` are names of fields of an answer, which the catalogues title.
 _WRONG_FIELDS = "wrong"
 _FOLDER = Path(__file__).parent
+#: Variables that name the language of a terminal, the first that is set counts.
+_VARIABLES = ("EVALBOARD_LANG", "LC_ALL", "LC_MESSAGES", "LANG")
+#: Errors of the system, which it describes in English, and `os.json` in every language.
+_SYSTEM_ERRORS = (
+    *("EACCES", "ECONNREFUSED", "ECONNRESET", "EDQUOT", "EEXIST", "EFBIG", "EIO", "EISDIR"),
+    *("ELOOP", "EMFILE", "ENAMETOOLONG", "ENOENT", "ENOMEM", "ENOSPC", "ENOTDIR", "ENOTEMPTY"),
+    *("EPERM", "EPIPE", "EROFS", "ETIMEDOUT", "EXDEV"),
+)
 #: Characters of a text that a note holds.
 MAX_NOTE_VALUE = 4000
 
@@ -157,7 +167,7 @@ def translate_note(text: str, language: str, *, in_terminal: bool = False) -> st
     values = {
         name: translate_note(value, language, in_terminal=in_terminal)
         if isinstance(value, Note)
-        else value
+        else _translate_system_error(value, language)
         for name, value in text.params.items()
     }
     if text.code == _WRONG_FIELDS:
@@ -166,6 +176,22 @@ def translate_note(text: str, language: str, *, in_terminal: bool = False) -> st
         values["fields"] = ", ".join(titles)
     has_own_words = not in_terminal and f"page_note.{text.code}" in load_catalogue(language)
     return t(f"{'page_note' if has_own_words else 'note'}.{text.code}", language, **values)
+
+
+def _translate_system_error(value: Any, language: str) -> Any:
+    """What the system says of an error, such as "Permission denied"; any other value as it is."""
+    code = _list_system_errors().get(value) if isinstance(value, str) else None
+    return value if code is None or language == DEFAULT else t(f"os.{code}", language)
+
+
+@cache
+def _list_system_errors() -> dict[str, str]:
+    return {os.strerror(getattr(errno, code)): code for code in _SYSTEM_ERRORS}
+
+
+def find_environment_language() -> str:
+    """The language that the environment asks a terminal or a program to speak."""
+    return language_for_locale(next(filter(None, map(os.environ.get, _VARIABLES)), None))
 
 
 def language_for_locale(locale: str | None) -> str:

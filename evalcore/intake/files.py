@@ -188,6 +188,25 @@ def read_document(path: Path, suffix: str = "") -> dict[str, Any]:
     return fields
 
 
+def find_field_lines(path: Path) -> dict[str, int]:
+    """The line (from 1) of each field of a YAML or JSON file by its dotted path; no lines for a
+    file of another kind."""
+    import yaml
+
+    lines: dict[str, int] = {}
+
+    def add_lines(node: Any, prefix: str) -> None:
+        for name, value in node.value if isinstance(node, yaml.MappingNode) else ():
+            lines[f"{prefix}{name.value}"] = name.start_mark.line + 1
+            add_lines(value, f"{prefix}{name.value}.")
+
+    try:
+        add_lines(yaml.compose(read_bytes(path, BYTES_LIMIT).decode("utf-8")), "")
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError):
+        return {}
+    return lines
+
+
 def _check_document_values(values: Any) -> None:
     """Raises IntakeError for what JSON could not hold: no later reader or writer expects it."""
     if is_deeper(values, DEPTH_LIMIT):

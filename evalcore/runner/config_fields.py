@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import difflib
+import re
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+import msgspec
 
 from evalcore import catalog
-from evalcore.errors import FileError, UsageError
+from evalcore.errors import FileError, UsageError, join_notes, suggest_name
 from evalcore.i18n import Note
-from evalcore.intake.files import read_document
+from evalcore.intake.files import find_field_lines, read_document
+from evalcore.records import R
 
+T = TypeVar("T")
 _OVERRIDES = "benchmark_overrides"
 #: Options of every benchmark, which no card declares.
 _COMMON = ("prompt", "data_path")
@@ -32,9 +36,9 @@ def list_slm_benchmarks() -> tuple[str, ...]:
 def read_config_fields(path: Path, names: Collection[str]) -> dict[str, Any]:
     """The fields of a file. Raises UsageError naming each that is unknown, with its path."""
     values = _read_foreign_form(path, read_document(path))
-    problems = list(_iter_unknown_fields(values, names))
-    if problems:
-        raise FileError(path, "; ".join(problems))
+    if problems := list(_iter_unknown_fields(values, names)):
+        lines = find_field_lines(path)
+        raise FileError(path, join_notes([_add_line(field, p, lines) for field, p in problems]))
     for name in ("benchmarks", "metrics", "judges"):
         values |= {name: [values[name]]} if isinstance(values.get(name), str) else {}
     if values.get("benchmarks") == [ALL]:
@@ -53,7 +57,60 @@ def _read_foreign_form(path: Path, values: dict[str, Any]) -> dict[str, Any]:
     return values
 
 
-def _iter_unknown_fields(values: Mapping[str, Any], names: Collection[str]) -> Iterator[str]:
+def convert_fields(values: Mapping[str, Any], kind: type[R], path: Path | None = None) -> R:
+    """Values as a record. Raises UsageError naming a value of another type: the line of a file,
+    or the argument of a function."""
+    try:
+        return msgspec.convert(values, kind)
+    except msgspec.ValidationError as error:
+        field, problem = _describe_mismatch(error)
+    if path is None:
+        raise UsageError(problem)
+    raise FileError(path, _add_line(field, problem, find_field_lines(path)))
+
+
+def convert_value(name: str, value: Any, kind: type[T]) -> T:
+    """The value of an argument; raises UsageError for one of another type."""
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        raise UsageError(_describe_mismatch(error, name)[1]) from None
+
+
+def _describe_mismatch(error: msgspec.ValidationError, name: str = "") -> tuple[str, str]:
+    """The path of a value, or the `name` of it whole, and what is wrong with its type."""
+    problem, _, path = str(error).partition(" - at `$")
+    field = f"{name}{path.rstrip('`').replace('[...]', '')}".removeprefix(".")
+    kinds = {
+        "str": Note("kind_text"),
+        "int": Note("kind_whole"),
+        "float": Note("kind_number"),
+        "bool": Note("kind_truth"),
+        "array": Note("kind_list"),
+        "object": Note("kind_fields"),
+        "null": Note("kind_none"),
+    }
+    match = re.fullmatch(r"Expected `(.+)`, got `(.+)`", problem)
+    if match is None:
+        return field, Note("located", location=field, problem=problem)
+    expected = [kinds.get(part, part) for part in match[1].split(" | ") if part != "null"]
+    kind = expected[0]
+    for other in expected[1:]:
+        kind = Note("kind_either", first=kind, second=other)
+    got = kinds.get(match[2], match[2])
+    return field, Note("argument_type", name=field, kind=kind, got=got)
+
+
+def _add_line(field: str, problem: str, lines: Mapping[str, int]) -> str:
+    name = re.sub(r"\[\d+\]", "", field)
+    line = next((lines[at] for at in (name, name.rpartition(".")[0]) if at in lines), 0)
+    return Note("on_line", line=line, problem=problem) if line else problem
+
+
+def _iter_unknown_fields(
+    values: Mapping[str, Any], names: Collection[str]
+) -> Iterator[tuple[str, str]]:
+    """The path of each field that is unknown, and what is wrong with it."""
     for name in values:
         if name not in names:
             yield _describe_unknown(str(name), str(name), names)
@@ -73,10 +130,9 @@ def _iter_unknown_fields(values: Mapping[str, Any], names: Collection[str]) -> I
             yield _describe_unknown(f"{_OVERRIDES}.{key}.{text}", text, [*known, *_COMMON])
 
 
-def _describe_unknown(path: str, name: str, known: Collection[str]) -> str:
-    alike = [_FLAGS[name]] if name in _FLAGS else difflib.get_close_matches(name, known, 1)
-    hint = f" (did you mean {alike[0]}?)" if alike else ""
-    return f"unknown field {path!r}{hint}; known: {', '.join(known)}"
+def _describe_unknown(path: str, name: str, known: Collection[str]) -> tuple[str, str]:
+    problem = Note("config_field", name=path, names=", ".join(known))
+    return path, suggest_name(problem, _FLAGS.get(name, name), known)
 
 
 def rename_options(key: str, options: Mapping[str, Any]) -> dict[str, Any]:

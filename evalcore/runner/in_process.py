@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 from evalcore.access.secrets import Secrets
 from evalcore.errors import UsageError
@@ -15,6 +18,8 @@ from evalcore.runner.run_request import RunRequest
 from evalcore.runner.summary import Tracker
 from evalcore.runner.worker import work_on_run
 from evalcore.settings import Settings
+
+T = TypeVar("T")
 
 
 def plan_checked_run(
@@ -58,3 +63,13 @@ def work_on_run_here(
     return work_on_run(
         folder, settings, secrets, generate=generate, executor=executor, on_tick=on_tick
     )
+
+
+def run_off_the_loop(work: Callable[[], T]) -> T:
+    """Call `work` here, or in a thread where an event loop runs here, as it does in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return work()
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(work).result()

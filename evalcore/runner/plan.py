@@ -21,7 +21,7 @@ from evalcore.benchmarks import registry
 from evalcore.benchmarks.base import Benchmark, DatasetSource
 from evalcore.benchmarks.spool import hash_sorted, to_sequence
 from evalcore.catalog import COSMETIC_CONTROLS, BenchmarkCard
-from evalcore.errors import FileError, UsageError
+from evalcore.errors import FileError, UsageError, suggest_name
 from evalcore.i18n import Note
 from evalcore.judges.panel import PROMPT_VERSION
 from evalcore.records import (
@@ -224,7 +224,7 @@ def find_dataset(name: str, card: BenchmarkCard, settings: Settings) -> Path:
         if own_card.benchmark == card.key
     }
     names = ", ".join(sorted(available))
-    raise UsageError(Note("dataset_none", name=name, names=names))
+    raise UsageError(suggest_name(Note("dataset_none", name=name, names=names), name, available))
 
 
 def _name_dataset(name: str, path: Path, settings: Settings, benchmark: str) -> str:
@@ -271,11 +271,9 @@ def _validate_request(request: RunRequest) -> None:
     for metric in request.metrics:
         if metric not in metric_keys:
             chosen = ", ".join(request.benchmarks)
-            raise UsageError(
-                Note(
-                    "metric_unknown", benchmark=chosen, metric=metric, names=", ".join(metric_keys)
-                )
-            )
+            names = ", ".join(metric_keys)
+            problem = Note("metric_unknown", benchmark=chosen, metric=metric, names=names)
+            raise UsageError(suggest_name(problem, metric, metric_keys))
     for key in request.options:
         if key not in request.benchmarks:
             chosen = ", ".join(request.benchmarks)

@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from evalcore import catalog
-from evalcore.errors import FileError, UsageError
+from evalcore.errors import UsageError
 from evalcore.i18n import LANGUAGES, Note
 from evalcore.records import Record, RunSpec, TargetSpec
 from evalcore.runner import config_fields
@@ -202,10 +202,7 @@ def read_run_config(path: Path) -> tuple[RunConfig, frozenset[str]]:
     """The file and the names of the fields it sets; raises UsageError naming what is wrong."""
     names = [field.name for field in msgspec.structs.fields(RunConfig)]
     values = config_fields.read_config_fields(path, names)
-    try:
-        config = msgspec.convert(values, RunConfig)
-    except msgspec.ValidationError as error:
-        raise FileError(path, error) from None
+    config = config_fields.convert_fields(values, RunConfig, path)
     config_fields.check_model_type(config.model_type, path)
     if config.lang is not None and config.lang not in LANGUAGES:
         raise UsageError(

@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, TypeVar
 import msgspec
 
 from evalcore.catalog import CONTROL_KIND, CONTROLS, COSMETIC_CONTROLS
-from evalcore.errors import EnvironmentFailure, UsageError
+from evalcore.errors import EnvironmentFailure, UsageError, suggest_name
 from evalcore.i18n import Note
 from evalcore.records import Completion, GenerationRequest, ProgressCallback, Record, TargetSpec
 
@@ -66,9 +66,8 @@ def convert_options(key: str, values: Mapping[str, Any], kind: type[_Options]) -
     names = kind.__struct_fields__
     for name in values:
         if name not in names:
-            raise UsageError(
-                Note("target_option_unknown", owner=key, name=name, names=", ".join(names))
-            )
+            problem = Note("target_option_unknown", owner=key, name=name, names=", ".join(names))
+            raise UsageError(suggest_name(problem, name, names))
     parsed = {name: _parse_json_option(values[name]) for name in _JSON_OPTIONS if name in values}
     if isinstance(values.get("stop"), str) and not isinstance(parsed["stop"], list):
         parsed["stop"] = [values["stop"]]  # a text that is no list is one stop string
@@ -138,8 +137,9 @@ class Control:
     def __init__(self, spec: TargetSpec, *_: object) -> None:
         self.kind = spec.key.partition(":")[2]
         if self.kind not in KINDS:
-            available = ", ".join(f"{CONTROL_KIND}:{kind}" for kind in KINDS)
-            raise UsageError(Note("target_unknown", target=spec.key, names=available))
+            keys = [f"{CONTROL_KIND}:{kind}" for kind in KINDS]
+            problem = Note("target_unknown", target=spec.key, names=", ".join(keys))
+            raise UsageError(suggest_name(problem, spec.key, keys))
         if spec.options:
             raise UsageError(
                 Note("target_no_options", target=spec.key, names=", ".join(spec.options))

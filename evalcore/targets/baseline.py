@@ -15,7 +15,7 @@ import json
 import threading
 
 from evalcore.catalog import benchmark_cards, call_reference
-from evalcore.errors import TargetFailure, UsageError
+from evalcore.errors import TargetFailure, UsageError, suggest_name
 from evalcore.i18n import Note
 from evalcore.records import (
     Completion,
@@ -59,8 +59,9 @@ class Baseline:
     def __init__(self, spec: TargetSpec, *_: object) -> None:
         name = spec.key.partition(":")[2]
         if name not in VARIANTS:
-            available = ", ".join(f"baseline:{available}" for available in VARIANTS)
-            raise UsageError(Note("target_unknown", target=spec.key, names=available))
+            keys = [f"baseline:{available}" for available in VARIANTS]
+            problem = Note("target_unknown", target=spec.key, names=", ".join(keys))
+            raise UsageError(suggest_name(problem, spec.key, keys))
         if spec.options:
             raise UsageError(
                 Note("target_no_options", target=spec.key, names=", ".join(spec.options))

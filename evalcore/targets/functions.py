@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 
 from evalcore.access.secrets import Secrets, scrub_secrets
-from evalcore.errors import TargetFailure, UsageError
+from evalcore.errors import TargetFailure, UsageError, suggest_name
 from evalcore.i18n import Note
 from evalcore.plugins import is_key
 from evalcore.records import (
@@ -84,9 +84,9 @@ def register_function(
     """
     own_name = name or getattr(function, "__name__", "")
     target = TargetFunction(function, own_name, concurrency)
-    if not is_key(own_name):
-        raise UsageError(Note("function_name", name=own_name[:80]))
-    if concurrency < 1:
+    if not isinstance(own_name, str) or not is_key(own_name):
+        raise UsageError(Note("function_name", name=str(own_name)[:80]))
+    if not isinstance(concurrency, int) or concurrency < 1:
         raise UsageError(Note("function_concurrency", name=own_name, number=concurrency))
     _functions[own_name] = target
     return target
@@ -166,7 +166,8 @@ def _check_options(spec: TargetSpec, function: TargetFunction) -> dict[str, Any]
     for name in spec.options:
         if name not in own:
             known = ", ".join(own) or "none"
-            raise UsageError(Note("target_option_unknown", owner=spec.key, name=name, names=known))
+            problem = Note("target_option_unknown", owner=spec.key, name=name, names=known)
+            raise UsageError(suggest_name(problem, name, own))
     return dict(spec.options)
 
 

@@ -15,7 +15,7 @@ from evalcore.access import policy
 from evalcore.access.egress import EgressPolicy, Origin, parse_origin
 from evalcore.access.secrets import Secrets, scrub_secrets
 from evalcore.catalog import TargetKindCard, call_reference, target_kinds
-from evalcore.errors import UsageError
+from evalcore.errors import UsageError, suggest_name
 from evalcore.i18n import Note
 from evalcore.records import TargetSpec
 from evalcore.settings import Settings
@@ -169,4 +169,5 @@ def create_target(spec: TargetSpec, settings: Settings, secrets: Secrets) -> Tar
     if loaded is not None:
         return loaded(spec, settings, secrets)
     kinds = ", ".join(f"{name}:..." for name in target_kinds())
-    raise UsageError(Note("target_kind", target=spec.key, names=kinds))
+    problem = Note("target_kind", target=spec.key, names=kinds)
+    raise UsageError(suggest_name(problem, prefix, target_kinds()))

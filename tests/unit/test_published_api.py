@@ -143,7 +143,7 @@ def test_the_verbs_print_text_and_json(store, capsys):
     ("words", "problem"),
     [
         (("board", "--published", "nobody"), "known: acme"),
-        (("board", "--published", "acme", "--by", "x"), "--by 'x'"),
+        (("board", "--published", "acme", "--by", "x"), "no order 'x'"),
         (("board", "--published", "acme", "--suite", "sql"), "drop --suite"),
         (("board", "--month", "2026-05"), "belong to --published"),
         (("published", "compare", "z", "nobody"), "no such published row"),

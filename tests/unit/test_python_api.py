@@ -19,6 +19,7 @@ from evalcore.records import Completion
 from evalcore.store.run_folder import RunFolder
 from tests.support.rows import each_row
 
+SHIPPED = "shipped-baseline-sqlglot"
 CASES = (
     {"id": "yes", "input": "Say yes", "reference": "yes"},
     {"id": "no", "input": "Say no", "reference": "no", "difficulty": 2},
@@ -239,12 +240,28 @@ def test_a_case_that_cannot_be_used_says_why(cases, problem):
 @each_row(
     ("arguments", "problem"),
     [
-        ({"target": None}, "`$.target`"),
-        ({"benchmarks": None}, "`$.benchmarks"),
-        ({"max_samples": "8"}, "`$.max_samples`"),
-        ({"options": {"mode": "scale"}}, "`$.options"),
+        ({"target": None}, "target must be text, not nothing"),
+        ({"target": len}, "mark len with @evalcore.target"),
+        ({"target": "opena:x"}, "(did you mean openai?)"),
+        ({"target": "baseline:sqlit"}, "(did you mean baseline:sqlite?)"),
+        ({"benchmarks": None}, "benchmarks[0] must be text"),
+        ({"benchmarks": []}, "no benchmark chosen"),
+        ({"benchmarks": "sql_understandin"}, "(did you mean sql_understanding?)"),
+        ({"max_samples": "8"}, "max_samples must be a whole number, not text"),
+        ({"max_samples": 0}, "max_samples must be at least 1"),
+        ({"options": {"mode": "scale"}}, "options must be a mapping of names to values, not text"),
+        ({"options": {"sql_understanding": {"mod": 1}}}, "(did you mean mode?)"),
         ({"judges": "me"}, "judge 'me'"),
         ({"metrics": "speed"}, "no metric 'speed'"),
+        ({"metrics": "explain_detectio"}, "(did you mean explain_detection?)"),
+        ({"dataset": 5}, "dataset must be text, not a whole number"),
+        ({"dataset": "sql_understandin"}, "(did you mean sql_understanding?)"),
+        ({"keys": ["secret"]}, "keys must be a mapping of names to values, not a list of values"),
+        ({"keys": {"NAME": 5}}, "keys['NAME'] must be text"),
+        ({"data": 5}, "data must be text, not a whole number"),
+        ({"data": "/dev/null/data"}, "Not a directory"),
+        ({"seed": 0.5}, "seed must be a whole number"),
+        ({"budget": "much"}, "budget must be a number, not text"),
     ],
 )
 def test_an_argument_that_cannot_be_used_says_why(data, arguments, problem):
@@ -252,6 +269,102 @@ def test_an_argument_that_cannot_be_used_says_why(data, arguments, problem):
     with pytest.raises(evalcore.UsageError) as refusal:
         evalcore.evaluate(**usual | arguments)
     assert problem in str(refusal.value)
+
+
+@each_row(
+    ("call", "problem"),
+    [
+        (lambda: evalcore.load_run(None), "run must be text, not nothing"),
+        (lambda: evalcore.resume(5), "run must be text, not a whole number"),
+        (lambda: evalcore.compare(None, SHIPPED), "first must be text"),
+        (lambda: evalcore.compare(SHIPPED, SHIPPED), "the two runs are the same"),
+        (lambda: evalcore.load_run(SHIPPED).case(1, "", ""), "benchmark must be text"),
+        (lambda: evalcore.board("sq"), "(did you mean sql?)"),
+        (lambda: evalcore.board(None), "suite must be text"),
+        (lambda: evalcore.board("sql", by="suit"), "no order 'suit'"),
+        (lambda: evalcore.equivalent(1, "", engine="sqlite", schema=""), "reference must be text"),
+        (lambda: evalcore.equivalent("", "", engine="sqlit", schema=""), "(did you mean sqlite?)"),
+        (lambda: evalcore.target(5), "not a callable object"),
+        (
+            lambda: evalcore.target(last_word.function, name="x", concurrency="8"),
+            "concurrency of x is 8",
+        ),
+        (lambda: evalcore.benchmark(lambda answer: True), "takes a list of cases"),
+        (lambda: evalcore.benchmark(pd.DataFrame(CASES)), "frame.to_dict('records')"),
+        (lambda: evalcore.benchmark(CASES, suite=5), "suite must be text"),
+        (lambda: evalcore.benchmark(CASES, name="b")(5), "5 cannot score answers"),
+    ],
+)
+def test_every_argument_that_cannot_be_used_is_named(call, problem):
+    with pytest.raises(evalcore.UsageError) as refusal:
+        call()
+    assert problem in str(refusal.value)
+
+
+def test_errors_speak_the_language_of_the_environment(data, monkeypatch):
+    monkeypatch.setenv("EVALBOARD_LANG", "zh")
+    for call, problem in (
+        (lambda: evalcore.evaluate("control:null", "gai", data=data), "是否想写 gaia？"),
+        (lambda: evalcore.load_run(None), "run 必须是文本，而不是空值"),
+        (lambda: evalcore.evaluate("control:null", "gaia", data="/dev/null/x"), "不是文件夹"),
+        (lambda: evalcore.benchmark([], name="b")(lambda answer: True), "没有用例"),
+    ):
+        with pytest.raises(evalcore.UsageError) as refusal:
+            call()
+        assert problem in str(refusal.value)
+
+
+def test_a_run_in_a_thread_with_a_loop_of_its_own(words, data):
+    async def work() -> str:
+        return (await evalcore.aevaluate(last_word, words, data=data)).state
+
+    states: list[str] = []
+    thread = threading.Thread(target=lambda: states.append(asyncio.run(work())))
+    thread.start()
+    thread.join()
+    assert states == ["done"]
+
+
+def test_an_interrupted_program_is_told_how_to_go_on(data, capsys):
+    """A call that is running when SIGINT comes ends; the run stays and asks no answer twice."""
+    program = f"""
+import os, signal, evalcore
+@evalcore.target(name="answers")
+def answers(prompt):
+    if "2" in prompt:
+        os.kill(os.getpid(), signal.SIGINT)
+    return "yes"
+cases = [{{"input": f"Say yes {{n}}", "reference": "yes"}} for n in range(6)]
+@evalcore.benchmark(cases, name="interrupted", version="1")
+def score(answer, case):
+    return answer == case["reference"]
+try:
+    evalcore.evaluate(answers, score, data={str(data)!r})
+except KeyboardInterrupt:
+    pass
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+[run] = [each for each in evalcore.list_runs(data={str(data)!r})["run"] if "shipped" not in each]
+print(run, evalcore.load_run(run, data={str(data)!r}).state)
+done = evalcore.resume(run, data={str(data)!r})
+print(done.state, sum(1 for _ in (done.folder.path / "calls" / "main.jsonl").open()))
+"""
+    script = data.parent / "interrupted.py"
+    script.write_text(program, "utf-8")
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    run, state = done.stdout.split()[:2]
+    assert f"evalcore.resume('{run}') continues the run" in done.stderr
+    assert state in ("cancelled", "interrupted", "incomplete")
+    assert done.stdout.splitlines()[1].split()[0] == "done"
+
+
+def test_frames_have_types_to_count_with(words, data):
+    run = evalcore.evaluate(last_word, words, data=data)
+    verdicts, scores = run.verdicts(), run.scores()
+    for frame, columns in ((verdicts, ("score", "latency")), (scores, ("score", "low", "high"))):
+        assert {str(frame[name].dtype) for name in columns} == {"float64"}
+    assert {str(verdicts[name].dtype) for name in ("epoch", "difficulty")} == {"int64"}
+    assert str(scores["complete"].dtype) == "bool"
+    assert evalcore.list_runs(data=data)["created_at"].dtype.kind in "MOU"
 
 
 def test_a_benchmark_cannot_take_the_key_of_a_built_in_one():
