@@ -100,7 +100,8 @@ def _call_verb(args: argparse.Namespace) -> int:
         return DONE
     except OSError as error:  # a folder that cannot be written, a full disk
         problem = error.strerror or str(error)
-        say_always(Note("located", location=error.filename or "evalcore", problem=problem))
+        where = error.filename
+        say_always(Note("located", location=where, problem=problem) if where else problem)
         return BAD
     except Interrupted as stop:
         say_always(tr("cli.run.interrupted", command=stop.command))

@@ -163,7 +163,7 @@ def translate_note(text: str, language: str, *, in_terminal: bool = False) -> st
     of before notes stored it. A text `page_note.<code>` names the way on the pages, where
     `note.<code>` names a command."""
     if not isinstance(text, Note):
-        return _translate_stored_text(text, language)
+        return _translate_stored_text(_translate_system_error(text, language), language)
     values = {
         name: translate_note(value, language, in_terminal=in_terminal)
         if isinstance(value, Note)
