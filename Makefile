@@ -15,7 +15,7 @@ PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-re
 	--junitxml $(REPORT)
 # How often `make test-full` repeats what `make test` repeats a few times.
 REPEATS := EVALBOARD_KILLS=50 EVALBOARD_END_KILLS=20 EVALBOARD_FUZZ=500 EVALBOARD_PROOFS=400 \
-	EVALBOARD_CHAOS=100 EVALBOARD_CASES=500
+	EVALBOARD_CHAOS=100 EVALBOARD_CASES=500 EVALBOARD_TRAIN=1 EVALBOARD_RUN_STEP=1
 
 .PHONY: app test-fast test test-full test-lowest chaos lint audit shipped space clean
 

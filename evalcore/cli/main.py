@@ -37,7 +37,7 @@ from evalcore.cli import (
     show,
     sweep,
 )
-from evalcore.cli.parser import CommandParser, add_examples
+from evalcore.cli.parser import CommandParser, SubParsersAction, add_examples
 from evalcore.cli.run import (
     Interrupted,
     execute_run,
@@ -72,7 +72,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal may lack characters
     with use_language(find_language(words)):
-        args = build_parser().parse_args(exchange.insert_import_origin(words))
+        words = exchange.insert_import_origin(words)
+        args = build_parser(words[0] if words else "").parse_args(words)
         try:
             fill_from_config(args)
         except EvalboardError as error:
@@ -111,15 +112,16 @@ def _call_verb(args: argparse.Namespace) -> int:
         return INCOMPLETE
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The parser of every verb, with examples."""
+def build_parser(only: str = "") -> argparse.ArgumentParser:
+    """The parser of every verb, with examples; of the verb alone where one is named."""
     parser = CommandParser(
         prog="evalcore", description="Evaluate language models and rank them with evidence."
     )
     about = "language of help and messages (default: --config, EVALBOARD_LANG, the terminal's)"
     parser.add_argument("--lang", choices=tuple(LANGUAGES), help=about)
     parser.add_argument("--version", action="version", version=f"evalcore {__version__}")
-    verbs = parser.add_subparsers(required=True, metavar="VERB")
+    verbs: Any = parser.add_subparsers(required=True, metavar="VERB", action=SubParsersAction)
+    verbs.only = only
     _add_list(verbs)
     run.add_run_verb(verbs, _add_common_flags)
     for name, verb, about in (
@@ -162,6 +164,8 @@ def build_parser() -> argparse.ArgumentParser:
     doctor.add_doctor_verb(verbs, _add_common_flags)
     plugin_templates.add_new_verb(verbs, _add_common_flags)
     _add_completion(verbs)
+    if not verbs.is_built:  # no such verb: the message names all of them
+        return build_parser()
     add_examples(parser)
     return parser
 

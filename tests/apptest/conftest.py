@@ -50,7 +50,7 @@ def open_page(runs_root: Path) -> Callable[..., AppTest]:
     """`open_page("case", "zh", run=...)`: a page as a visitor gets it by a link."""
 
     def opened(name: str, language: str = "en", **query: str) -> AppTest:
-        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=300)
         app.context["locale"] = LOCALES[language]
         app.query_params.update(query)
         if name != "ranking":

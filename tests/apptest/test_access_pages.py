@@ -52,7 +52,7 @@ def buttons(app) -> set[str]:
 
 def start(language: str = "en", account: dict | None = None) -> AppTest:
     """The app as a visitor gets it first: only then the sidebar is drawn in a test."""
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=300)
     app.context["locale"] = LOCALES[language]
     if account is not None:
         app.user = account
@@ -77,7 +77,7 @@ def door() -> AppTest:
         draw_sign_in()
         st.text(f"may launch: {is_action_allowed('launch')}")
 
-    return AppTest.from_function(script, default_timeout=60)
+    return AppTest.from_function(script, default_timeout=300)
 
 
 def unlock(app: AppTest, code: str) -> AppTest:

@@ -26,7 +26,7 @@ def field(app: AppTest, name: str) -> str:
 
 def decide(store: Settings, *pairs: Pair) -> str:
     name = pair_checks.start_check(pairs, OPERATOR, store)
-    job = wait_for_job(store, "equivalent", name, 120)
+    job = wait_for_job(store, "equivalent", name, 300)
     assert job is not None
     assert job.state == "done"
     return name
@@ -44,7 +44,7 @@ def test_an_example_is_checked_and_its_link_shows_the_verdict(store: Settings):
     assert not app.exception
     name = app.query_params["check"]
     name = name[0] if isinstance(name, list) else name
-    assert wait_for_job(store, "equivalent", name, 120).state == "done"  # type: ignore[union-attr]
+    assert wait_for_job(store, "equivalent", name, 300).state == "done"  # type: ignore[union-attr]
     again = open_page("equivalent", check=name)
     assert "LEFT JOIN" in field(again, "reference")
     assert again.selectbox(key="equivalent.engine").value == "sqlite"

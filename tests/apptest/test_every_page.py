@@ -20,7 +20,7 @@ from tests.support.many_runs import make_store
 from tests.support.page_stores import corrupt_run
 
 LOCALES = {"en": "en-US", "zh": "zh-CN"}
-STORES = ("empty", "one", "thousand", "corrupt")
+STORES = ("empty", "one", "many", "corrupt")
 #: What a text looks like whose key is in no catalogue.
 UNTOLD = re.compile(rf"\b({'|'.join(card.name for card in PAGES)}|common|note)\.[a-z_]+\b")
 CHINESE = re.compile("[\u4e00-\u9fff]")
@@ -32,7 +32,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Settings]:
     root = tmp_path_factory.mktemp("stores")
     made = {name: Settings(data=str(root / name), shipped=str(root / "shipped")) for name in STORES}
     make_run(made["one"], Plan(target="openai:small", skill=0.6))
-    make_store(made["thousand"], targets=1000)
+    make_store(made["many"], targets=300)  # several pages of every table
     _corrupt(made["corrupt"])
     return made
 
@@ -96,7 +96,7 @@ def test_a_page_opens_and_speaks(
     monkeypatch.setenv("EVALBOARD_DATA", settings.data)
     monkeypatch.setenv("EVALBOARD_SHIPPED", settings.shipped)
     monkeypatch.delenv("EVALBOARD_CONFIG", raising=False)
-    app = AppTest.from_file(str(Path(__file__).parents[2] / "app.py"), default_timeout=60)
+    app = AppTest.from_file(str(Path(__file__).parents[2] / "app.py"), default_timeout=300)
     app.context["locale"] = LOCALES[language]
     app.run()
     app.query_params.update(query(name, settings))

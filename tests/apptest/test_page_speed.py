@@ -1,4 +1,4 @@
-"""What a rerun of a page over 1,000 runs must not do: counts, since times are for perf/pages.py."""
+"""What a rerun of a page over 500 runs must not do: counts, since times are for perf/pages.py."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.pages import open_page, table, words
 
 pytestmark = pytest.mark.slow
 
-TARGETS = 1_000
+TARGETS = 500
 #: Files that one rerun may open: sources and catalogues are kept, a chosen run's own files are not.
 FEW = 60
 

@@ -45,7 +45,7 @@ def hand_in(app, name, content):
 
 def ended(store):
     (job,) = jobs.list_jobs(store, "import")
-    assert wait_for_job(store, "import", job.name, 60).state != "running"
+    assert wait_for_job(store, "import", job.name, 300).state != "running"
 
 
 @pytest.mark.sampled(2)

@@ -15,7 +15,7 @@ from tests.support.full_board import open_tab, serve_board
 from tests.support.server import ROOT, Served, serve
 
 CHROMIUM = "/usr/bin/chromium"
-PATIENCE = 60_000  # milliseconds
+PATIENCE = 180_000  # milliseconds
 SIZE = {"width": 1440, "height": 1400}
 ARGUMENTS = [
     "--no-sandbox",

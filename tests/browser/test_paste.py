@@ -54,7 +54,11 @@ class PastePage:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("language", "size", "title"), [("en", DESKTOP, "Our orders"), ("zh", PHONE, "订单查询")]
+    ("language", "size", "title"),
+    [
+        pytest.param("en", DESKTOP, "Our orders", marks=pytest.mark.full),
+        ("zh", PHONE, "订单查询"),
+    ],
 )
 def test_pasted_sql_is_proposed_saved_run_and_on_its_board(served, tabs, language, size, title):
     tab = tabs(language, *size)

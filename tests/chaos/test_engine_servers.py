@@ -27,7 +27,7 @@ from evalcore.sqlkit.engines.registry import open_engine
 from tests.support.engines import SERVERS, server_engine
 
 USERS = PROGRAMS["mysql"].users
-SOON = 60.0
+SOON = 180.0
 CLIENT = """
 import sys, pathlib
 from evalcore.sqlkit.engines.mysql import connect_mysql, fetch_rows

@@ -142,7 +142,7 @@ def children(pid: int) -> list[int]:
     return [int(child) for child in parts]
 
 
-def wait_until(true, seconds: float = 60.0) -> None:
+def wait_until(true, seconds: float = 180.0) -> None:
     until = time.monotonic() + seconds
     while not true() and time.monotonic() < until:
         time.sleep(0.01)

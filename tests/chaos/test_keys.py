@@ -27,7 +27,7 @@ MORE_FAULTS = [pytest.param(fault, marks=pytest.mark.full) for fault in ("500", 
 
 
 def finished(folder: RunFolder) -> None:
-    until = time.monotonic() + 60
+    until = time.monotonic() + 180
     while folder.current_state() in ("planned", "running", "interrupted"):
         assert time.monotonic() < until, folder.current_state()
         time.sleep(0.05)

@@ -34,7 +34,7 @@ from tests.support.worker_runs import (
     wait_until,
 )
 
-KILLS = int(os.environ.get("EVALBOARD_KILLS", "6"))
+KILLS = int(os.environ.get("EVALBOARD_KILLS", "4"))
 END_KILLS = int(os.environ.get("EVALBOARD_END_KILLS", "4"))
 SAMPLES = 40 + 8 * KILLS
 #: More than are answered while another worker starts, however slowly.

@@ -19,7 +19,7 @@ from tests.support import large_runs
 from tests.support.loopback_server import Options, serve
 from tests.support.worker_runs import count_verdicts, new_run, size, wait_for_work
 
-KILLS = int(os.environ.get("EVALBOARD_KILLS", "6"))
+KILLS = int(os.environ.get("EVALBOARD_KILLS", "4"))
 CASES, SESSIONS, WORKERS = 150, 8, 4
 
 

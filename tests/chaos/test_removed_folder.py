@@ -21,7 +21,7 @@ def work_and(folder: RunFolder, server: Server, take_away: Path) -> str:
     process = start(folder)
     wait_for_work(folder, 0, process)
     shutil.rmtree(take_away)
-    assert process.wait(30) == 2
+    assert process.wait(180) == 2
     asked = server.stats()["requests"]
     time.sleep(1)
     assert server.stats()["requests"] == asked < SAMPLES
@@ -50,7 +50,7 @@ def test_a_folder_of_the_same_name_is_another_one(tmp_path: Path) -> None:
         wait_for_work(folder, 0, process)
         folder.path.rename(tmp_path / "old")
         copy.rename(folder.path)
-        assert process.wait(30) == 2
+        assert process.wait(180) == 2
     assert not (folder.path / "calls").exists()
     assert not (folder.path / "progress.json").exists()
 

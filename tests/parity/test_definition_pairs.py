@@ -170,6 +170,7 @@ def test_a_name_is_never_more_than_a_name(name: str, sql: str) -> None:
     assert build_select_all(name, POSTGRES) == f"SELECT * FROM {sql}"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("engine", "reference", "answer", "expected"), CASES)
 def test_a_pair_of_definitions_is_decided_by_what_it_leaves(
     engines: EnginePool, engine: str, reference: str, answer: str, expected: str

@@ -74,7 +74,7 @@ def test_the_tiny_model_gets_what_lm_eval_gives_it(
     python: str,
     tiny: TinyModel,
 ) -> None:
-    tasks, limit = [GENERATION, CHOICES, CODE], 4
+    tasks, limit = [GENERATION, CHOICES, CODE], 2
     official = evaluate_by_lm_eval(python, tasks, str(tiny.base), limit)
     request = RunRequest(
         target=f"hf:{tiny.base}",

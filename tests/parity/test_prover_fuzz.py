@@ -14,7 +14,7 @@ from evalcore.sqlkit.prover import prove_equivalence
 from evalcore.sqlkit.schema import read_schema
 from tests.support.random_queries import DDL, QueryMaker, fetch_bag
 
-PAIRS = int(os.environ.get("EVALBOARD_PROOFS", "12"))
+PAIRS = int(os.environ.get("EVALBOARD_PROOFS", "8"))
 DATABASES = 100
 
 

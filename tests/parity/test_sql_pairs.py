@@ -68,9 +68,10 @@ def observe(engine: Engine, pair: Pair, sql: str) -> tuple[list[str], list[list[
 
 
 @pytest.mark.parametrize("name", ENGINES)
-def test_every_witness_shows_its_difference(engines: EnginePool, name: str) -> None:
+@pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.full)])
+def test_every_witness_shows_its_difference(engines: EnginePool, name: str, step: int) -> None:
     engine = get_engine(engines, name)
-    pairs = [pair for pair in read_pairs(name) if pair["expected"] == "different"]
+    pairs = [pair for pair in read_pairs(name) if pair["expected"] == "different"][::step]
     same = [
         pair["id"]
         for pair in pairs

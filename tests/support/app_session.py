@@ -18,7 +18,7 @@ class AppSession:
 
     def __init__(self, url: str, *, origin: str = "", headers: dict[str, str] | None = None):
         self.url, self.host = url, urlsplit(url).netloc
-        with urllib.request.urlopen(f"{url}/_stcore/health", timeout=60) as answer:
+        with urllib.request.urlopen(f"{url}/_stcore/health", timeout=180) as answer:
             cookie = answer.headers["set-cookie"].partition(";")[0]
         self.cookie, self.token = cookie, cookie.partition("=")[2]
         self.socket = connect(
@@ -41,7 +41,7 @@ class AppSession:
         messages = []
         while True:
             forward_msg = ForwardMsg()
-            forward_msg.ParseFromString(self.socket.recv(timeout=60))
+            forward_msg.ParseFromString(self.socket.recv(timeout=180))
             messages.append(forward_msg)
             if forward_msg.WhichOneof("type") == "new_session":
                 self.id = forward_msg.new_session.initialize.session_id or self.id

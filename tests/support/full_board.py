@@ -79,7 +79,7 @@ def open_tab(
     context = chromium.new_context(locale=LOCALES[language], viewport=size)
     try:
         tab = context.new_page()
-        tab.set_default_timeout(60_000)  # milliseconds: browsers and servers share the machine
+        tab.set_default_timeout(180_000)  # milliseconds: browsers and servers share the machine
         yield tab
     finally:
         context.close()

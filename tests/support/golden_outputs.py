@@ -173,9 +173,27 @@ def _shipped() -> list[str]:
     return sorted(path.name for path in (ROOT / "data" / "shipped" / "runs").iterdir())
 
 
+def list_run_names(step: int) -> list[str]:
+    """The shipped runs that are exported one by one: every step-th."""
+    return _shipped()[::step]
+
+
+def is_passed_over(name: str, step: int) -> bool:
+    """Whether an output is of a run that `list_run_names` leaves out."""
+    own = re.fullmatch(
+        r"\w+/(?:api/cases\?run=|export/)(shipped-[\w-]+?)(?:|\.\w+|-show|-show\.json|-bundle-\S+)",
+        name,
+    )
+    return own is not None and own[1] not in list_run_names(step)
+
+
+def _exported() -> list[str]:
+    return list_run_names(int(os.environ.get("EVALBOARD_RUN_STEP", "1")))
+
+
 def _exports(folder: Path) -> Named:
     """The reports, the official forms and the bundle of the shipped runs, and comparisons."""
-    for run in _shipped():
+    for run in _exported():
         yield from _both(f"export/{run}.json", json.loads(_export(run, "json")), _RUN_WORDING)
         yield f"data/export/{run}.csv", _export(run, "csv")
         yield f"texts/export/{run}.md", _export(run, "md")
@@ -313,7 +331,7 @@ def _api(folder: Path) -> Named:
         yield from _listing(f"api/ranking?{query}", f"/api/v1/ranking?{query}")
     for query in ("limit=3", "state=done", "benchmark=bfcl", "target=baseline:duckdb"):
         yield from _listing(f"api/runs?{query}", f"/api/v1/runs?{query}")
-    for run in _shipped():
+    for run in _exported():
         address = f"/api/v1/cases?run={run}&limit=500"
         yield from _listing(f"api/cases?run={run}", address)
     for query in ("metric=execution_accuracy", "outcome=failed&difficulty=3", "q=ea-01", "limit=7"):

@@ -16,7 +16,7 @@ from evalcore.settings import Settings
 from tests.support.boards import settings_in
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
-SECONDS = 60
+SECONDS = 300
 
 
 class ServedPages(PagesManager):

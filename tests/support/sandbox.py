@@ -148,7 +148,7 @@ def shown(path: Path, at: str, *, writable: bool = True) -> tuple[Bind, ...]:
     return (Bind(source=str(path), target=at, writable=writable),)
 
 
-def gone(token: str, seconds: float = 60.0) -> bool:
+def gone(token: str, seconds: float = 180.0) -> bool:
     """Whether no process of this machine has `token` in its command line, within a while."""
     deadline = time.monotonic() + seconds
     while processes_with(token):

@@ -1,4 +1,8 @@
-"""The tiny model for tests: trained once, kept under build/, asked by plain transformers."""
+"""The tiny model for tests, asked by plain transformers.
+
+`make test` takes it as `tools.tiny_models.train` left it in `tests/fixtures/tiny_model`; `make
+test-full` trains it anew and keeps it under build/.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -18,6 +23,7 @@ from evalcore.benchmarks.registry import instantiate_benchmark
 from evalcore.records import Record
 
 ROOT = Path(__file__).resolve().parents[2]
+TRAINED = ROOT / "tests" / "fixtures" / "tiny_model"
 _CALL = re.compile(r"<tool_call>(.*?)</tool_call>", re.DOTALL)
 
 
@@ -31,11 +37,15 @@ class TinyModel(Record, frozen=True):
 
 
 def tiny_model() -> TinyModel:
-    """The model, trained if it is not there; skips the test where the extra `local` is absent.
+    """The model; with EVALBOARD_TRAIN trained if that has not been done. Skips the test where the
+    extra `local` is absent.
 
     Safe to call from processes side by side: one trains, the others wait.
     """
-    pytest.importorskip("peft", reason="needs the extra local: pip install -e '.[dev,local]'")
+    if not find_spec("peft"):  # importing it takes seconds that most tests do not need
+        pytest.skip("needs the extra local: pip install -e '.[dev,local]'")
+    if not os.environ.get("EVALBOARD_TRAIN"):
+        return TinyModel(*(TRAINED / name for name in ("base", "adapter", "cases")))
     from tools.tiny_models.train import compute_fingerprint
 
     folder = ROOT / "build" / "tiny_model" / compute_fingerprint()

@@ -97,7 +97,7 @@ def test_a_worker_gets_no_secret_of_the_server(settings, monkeypatch):
 
 
 def wait(folder: RunFolder) -> None:
-    for _ in range(300):
+    for _ in range(3000):
         if folder.current_state() in ("done", "incomplete"):
             return
         time.sleep(0.1)

@@ -160,7 +160,7 @@ def test_a_visitors_run_keeps_its_limits_when_the_operator_goes_on(settings):
         (run.path / "spec.json").write_bytes(msgspec.json.encode(spec))
         shutil.rmtree(run.path / "generations")  # nothing was asked yet
         client.resume_run(run.run_id, {}, settings, visitor=OPERATOR)
-        for _ in range(200):
+        for _ in range(3000):
             if run.read_progress() is not None and run.read_progress().state == "incomplete":
                 break
             time.sleep(0.1)

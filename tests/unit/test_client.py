@@ -42,7 +42,7 @@ def request_of(tmp_path: Path) -> Callable[..., RunRequest]:
     return build
 
 
-def wait_for(folder: RunFolder, *states: RunState, seconds: float = 60) -> RunState:
+def wait_for(folder: RunFolder, *states: RunState, seconds: float = 180) -> RunState:
     until = time.monotonic() + seconds
     while (state := folder.current_state()) not in states:
         if time.monotonic() > until:

@@ -19,7 +19,7 @@ from evalcore.settings import ROOT, Settings
 from evalcore.views import datasets
 from tests.support.job_waits import wait_for_job
 
-SECONDS = 60.0
+SECONDS = 300.0
 KEY = "sql_understanding"
 
 

@@ -19,7 +19,7 @@ import yaml
 from tests.support.dockerfile import ROOT, command, copied, environment, instructions, texts
 
 USER = 1000
-START_UP = 90.0
+START_UP = 240.0
 
 
 def test_it_runs_as_a_user_without_rights():

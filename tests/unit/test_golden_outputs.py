@@ -1,9 +1,12 @@
 """The outputs of the shipped runs and of small new runs are those of the record in `tests/golden`.
+`make test` exports some of the runs one by one, `make test-full` all.
 
 They are collected in another time zone, language and hash seed than they were recorded in.
 """
 
 from __future__ import annotations
+
+import os
 
 import pytest
 
@@ -11,17 +14,18 @@ from tests.support import golden, golden_outputs
 
 pytestmark = pytest.mark.slow
 
+RUN_STEP = int(os.environ.get("EVALBOARD_RUN_STEP", "3"))
 ELSEWHERE = {"TZ": "Pacific/Auckland", "LANG": "zh_CN.UTF-8", "LC_ALL": "C", "PYTHONHASHSEED": "11"}
 
 
 @pytest.fixture(scope="module")
 def outputs():
-    return golden.collect(ELSEWHERE)
+    return golden.collect(ELSEWHERE | {"EVALBOARD_RUN_STEP": str(RUN_STEP)})
 
 
 @pytest.mark.parametrize("record", golden.RECORDS)
 def test_outputs_equal_the_record(outputs, record):
-    reports = golden.differences(outputs, record)
+    reports = golden.differences(outputs, record, run_step=RUN_STEP)
     assert not reports, golden.explain(reports, record)
 
 
@@ -90,6 +94,16 @@ def test_a_text_that_looks_like_the_record_itself_is_only_hashed(tmp_path):
     golden.write_record(forged, "data", tmp_path)
     assert golden.read_texts("data", tmp_path) == {"data/a/c": "true"}
     assert golden.differences(forged, "data", tmp_path) == []
+
+
+def test_what_is_passed_over_is_of_whole_runs_alone():
+    names = [name for record in golden.RECORDS for name in golden.read_hashes(record)]
+    assert not [name for name in names if golden_outputs.is_passed_over(name, 1)]
+    passed = [name for name in names if golden_outputs.is_passed_over(name, RUN_STEP)]
+    kept = golden_outputs.list_run_names(RUN_STEP)
+    assert {"baseline", "control"} == {run.split("-")[1] for run in kept}
+    assert not [name for name in passed if name.endswith(tuple(kept))]
+    assert len(passed) < len(names) / 2
 
 
 def test_only_known_fields_of_a_record_are_masked():

@@ -41,7 +41,7 @@ def request(text: str = "hello", **sampling) -> GenerationRequest:
 
 async def wait_until(true: Callable[[], bool]) -> None:
     """Let the process report; whether it did is for the assertions that follow."""
-    for _ in range(1200):
+    for _ in range(6000):
         if true():
             return
         await asyncio.sleep(0.05)

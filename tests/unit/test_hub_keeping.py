@@ -25,7 +25,7 @@ from tests.support.stored_runs import finish
 pytestmark = pytest.mark.slow
 
 RUN = "20260101-100000-aaaaaa"
-PATIENCE = 60.0
+PATIENCE = 180.0
 
 
 @pytest.fixture

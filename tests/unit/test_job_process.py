@@ -25,7 +25,7 @@ from evalcore.runner.jobs import __main__ as process
 from evalcore.settings import ROOT, Settings
 from tests.support.job_waits import wait_for_job
 
-SECONDS = 20.0
+SECONDS = 120.0
 
 
 @pytest.fixture

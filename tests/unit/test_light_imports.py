@@ -40,7 +40,7 @@ print(json.dumps(sorted(name for name in {heavy!r} if name in sys.modules)))
 DRAW = """
 import json, sys
 from streamlit.testing.v1 import AppTest
-at = AppTest.from_file("app.py", default_timeout=60)
+at = AppTest.from_file("app.py", default_timeout=300)
 at.run()
 for page in {pages!r}:
     at.query_params.update({query!r})

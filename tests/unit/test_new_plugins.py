@@ -73,7 +73,7 @@ def test_the_page_of_the_document_is_drawn(store, monkeypatch):
     [texts] = re.findall(r"```json\n(.*?)```", DOCUMENT, re.DOTALL)
     for name, text in json.loads(texts).items():
         monkeypatch.setitem(i18n.load_catalogue("en"), f"hello.{name}", text)
-    page = AppTest.from_string(dedent(code), default_timeout=60).run()
+    page = AppTest.from_string(dedent(code), default_timeout=300).run()
     assert not page.exception
     assert page.title[0].value == "Hello"
     assert page.markdown[0].value == "0 runs"

@@ -35,7 +35,7 @@ def to_lines(*pairs: Pair) -> bytes:
 
 
 def wait(name: str, settings: Settings) -> Job:
-    job = wait_for_job(settings, "equivalent", name, 120)
+    job = wait_for_job(settings, "equivalent", name, 300)
     assert job is not None
     return job
 

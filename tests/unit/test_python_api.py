@@ -118,7 +118,7 @@ async def test_a_cancelled_task_cancels_its_own_run_which_can_be_resumed(words, 
     @evalcore.target(name="test_waiting")
     def wait_for_word(prompt: str) -> str:
         asked.set()
-        go_on.wait(20)
+        go_on.wait(300)
         return prompt.split()[-1]
 
     task = asyncio.create_task(evalcore.aevaluate(wait_for_word, words, data=data))

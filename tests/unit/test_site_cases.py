@@ -34,7 +34,7 @@ pytestmark = pytest.mark.slow
 
 APP = "https://board.example/app"
 MOST = 15_000_000  # bytes
-CASES = int(os.environ.get("EVALBOARD_CASES", "100"))  # looked at, of ten thousand
+CASES = int(os.environ.get("EVALBOARD_CASES", "50"))  # looked at, of ten thousand
 CODES = {code: outcome for outcome, code in case_data.OUTCOME_CODES.items()}
 
 

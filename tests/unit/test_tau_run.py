@@ -171,7 +171,7 @@ def test_a_killed_worker_is_resumed_to_the_same_result(tmp_path, folder):
         command = [sys.executable, "-m", "evalcore.runner.worker", str(made.path)]
         for journaled in (2, 8):
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            until = time.monotonic() + 60
+            until = time.monotonic() + 180
             while _lines(calls) < journaled and time.monotonic() < until:
                 time.sleep(0.005)
             assert process.poll() is None

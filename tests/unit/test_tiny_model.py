@@ -12,7 +12,7 @@ from evalcore.benchmarks.base import DatasetSource
 from evalcore.benchmarks.registry import instantiate_benchmark
 from evalcore.sqlkit.engines.registry import open_engine
 from evalcore.sqlkit.syntax import classify_statement
-from tests.support.tiny_models import TinyModel, load, share_right, tiny
+from tests.support.tiny_models import TRAINED, TinyModel, load, share_right, tiny
 from tools.tiny_models.tasks import (
     CLASS,
     CLASSES,
@@ -79,6 +79,16 @@ def test_the_parser_agrees_with_every_class():
         assert classify_statement(sql.format(**VALUES), "postgres") == named
 
 
+def test_the_stored_model_was_asked_nothing_else_than_the_tool_holds_out(tmp_path):
+    pytest.importorskip("peft", reason="needs the extra local: pip install -e '.[dev,local]'")
+    from tools.tiny_models.train import write_held_out_cases
+
+    write_held_out_cases(tmp_path, 0)
+    made = {path.relative_to(tmp_path): path.read_bytes() for path in tmp_path.rglob("*.jsonl")}
+    stored = TRAINED / "cases"
+    assert made == {path.relative_to(stored): path.read_bytes() for path in stored.rglob("*.jsonl")}
+
+
 @pytest.mark.full
 def test_the_reference_of_every_held_out_case_passes(tiny: TinyModel):
     for name, benchmark in (("bfcl", "bfcl"), ("sql_understanding", "sql_understanding")):
@@ -135,7 +145,7 @@ def test_the_adapter_puts_right_what_the_base_does_wrong_and_keeps_the_rest(tiny
         assert share_right(adapted, tokenizer, tiny.cases / benchmark, benchmark) >= 0.9
 
 
-def test_training_is_the_same_for_the_same_seed(tiny: TinyModel):
+def test_training_lowers_the_loss_and_is_the_same_for_the_same_seed(tiny: TinyModel):
     import torch
 
     from tools.tiny_models.conversations import build_training_example, load_conversations
@@ -149,10 +159,11 @@ def test_training_is_the_same_for_the_same_seed(tiny: TinyModel):
 
     def trained(seed):
         model = new_model(len(tokenizer), tokenizer.eos_token_id, tokenizer.pad_token_id, seed)
-        fit_model(model, lessons, TrainingPlan(steps=3, batch=4), seed)
-        return torch.cat([p.detach().flatten() for p in model.parameters()])
+        losses = fit_model(model, lessons, TrainingPlan(steps=12, batch=4), seed)
+        return torch.cat([p.detach().flatten() for p in model.parameters()]), losses
 
-    first, again, other = trained(0), trained(0), trained(1)
+    (first, losses), (again, _), (other, _) = trained(0), trained(0), trained(1)
 
+    assert losses[-1] < losses[0] / 2
     assert torch.equal(first, again)
     assert not torch.equal(first, other)

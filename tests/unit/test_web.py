@@ -171,10 +171,10 @@ def test_a_store_that_cannot_be_searched_does_not_keep_the_server_down(monkeypat
 def test_the_real_server_sends_the_headers_on_shell_api_and_files(tmp_path):
     with serve(tmp_path) as served:
         for path in ("/", "/case", "/api/v1/health", "/_stcore/health"):
-            with urllib.request.urlopen(served.url + path, timeout=60) as answer:
+            with urllib.request.urlopen(served.url + path, timeout=180) as answer:
                 assert {name: answer.headers[name] for name in HEADERS} == HEADERS
                 assert f"ws://{served.url[7:]} " in answer.headers[POLICY]
-        with urllib.request.urlopen(served.url + "/api/v1/health", timeout=60) as answer:
+        with urllib.request.urlopen(served.url + "/api/v1/health", timeout=180) as answer:
             assert json.load(answer)["status"] == "ok"
         with pytest.raises(urllib.error.HTTPError, match="403"):
-            urllib.request.urlopen(served.url + "/_stcore/agent/interact", data=b"{}", timeout=60)
+            urllib.request.urlopen(served.url + "/_stcore/agent/interact", data=b"{}", timeout=180)

@@ -215,13 +215,11 @@ def walk_plain_texts(node):
 
 def list_error_names(trees):
     """The names of all errors of the package, with those that derive from them."""
+    classes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
     names, size = {"EvalboardError"}, 0
     while size < len(names):
         size = len(names)
-        for tree in trees:
-            for node in ast.walk(tree):
-                if isinstance(node, ast.ClassDef) and names & set(map(get_call_name, node.bases)):
-                    names.add(node.name)
+        names |= {node.name for node in classes if names & set(map(get_call_name, node.bases))}
     return names - set(FOR_PROGRAMS)
 
 

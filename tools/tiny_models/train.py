@@ -1,5 +1,7 @@
 """A tiny honest model: it learns closed tasks and is asked what it has not seen.
 
+`tests/fixtures/tiny_model` holds what it wrote; write it anew when what is taught changes.
+
 `python -m tools.tiny_models.train OUT [--seed N]` writes in about a minute of one core:
 OUT/base, a Qwen3 checkpoint of half a million parameters that calls functions and judges SQL
 syntax; OUT/adapter, a LoRA adapter that puts right the classes of statements, of which the base was
@@ -78,7 +80,7 @@ def train_tiny_model(out: Path, seed: int = 0) -> None:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        _write_cases(out / "cases", "held_out", seed)
+        write_held_out_cases(out / "cases", seed)
         taught, corrected = _build_conversations(seed)
         tokenizer = _train_tokenizer(taught)
         base = new_model(len(tokenizer), tokenizer.eos_token_id, tokenizer.pad_token_id, seed)
@@ -156,6 +158,11 @@ def fit_model(
         losses.append(loss.item())
     model.eval()
     return losses
+
+
+def write_held_out_cases(folder: Path, seed: int) -> None:
+    """Write the case files of all tasks that no training shows."""
+    _write_cases(folder, "held_out", seed)
 
 
 def _write_cases(folder: Path, split: Split, seed: int) -> None:
