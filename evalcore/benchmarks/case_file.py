@@ -18,6 +18,11 @@ from evalcore.sqlkit.dialects import dialect_name
 MAX_CASE_WEIGHT = 1_000_000.0  # of a case
 ROWS_BYTES = 2 << 30  # of a Parquet file, unpacked
 _BATCH = 64  # rows of a Parquet file in memory at once
+#: Notes that ask for a value, whatever stands there.
+_ASKED = frozenset(
+    f"upload_{name}"
+    for name in ("missing", "is_missing", "no_object", "level", "needs_fields", "dialect")
+)
 
 
 class CaseLine(Record, frozen=True):
@@ -28,6 +33,10 @@ class CaseLine(Record, frozen=True):
     row: dict[str, Any]
 
     def raise_field_error(self, field: str, problem: str) -> NoReturn:
+        """Raise DatasetError; a field that was to be filled in and is not is said to be missing."""
+        is_asked = isinstance(problem, Note) and problem.code in _ASKED
+        if is_asked and self.row.get(field) in (None, ""):
+            problem = Note("upload_field_missing", field=field)
         raise DatasetError(self.path, self.number, field, problem)
 
     @property

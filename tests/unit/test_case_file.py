@@ -92,6 +92,19 @@ def test_a_wrong_field_is_named(row: dict[str, object], reader: str, field: str)
         getattr(line, reader)(*arguments)
 
 
+@pytest.mark.parametrize("row", [{}, {"case_id": "", "difficulty_level": "", "sql": None}])
+def test_a_field_that_is_missing_is_named_in_the_sentence(row: dict[str, object]) -> None:
+    line = CaseLine(Path("cases.jsonl"), 7, row)
+    for reader, field in (
+        ("parse_case_id", "case_id"),
+        ("parse_difficulty", "difficulty_level"),
+        *((f"parse_{kind}", "sql") for kind in ("text", "object", "dialect")),
+    ):
+        with pytest.raises(DatasetError) as caught:
+            getattr(line, reader)(*([field] if field == "sql" else []))
+        assert caught.value.problem == f"the field {field} is missing or empty"
+
+
 def test_one_text_stands_for_a_list_of_it() -> None:
     line = CaseLine(Path("x"), 1, {"sql": "SELECT 1", "ordered": False})
     assert line.parse_text_list("sql") == ["SELECT 1"]

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from evalcore.access.policy import OPERATOR
-from evalcore.catalog import list_official_datasets
+from evalcore.catalog import find_benchmark_text, list_official_datasets
 from evalcore.errors import UsageError
 from evalcore.exchange import gaia as gaia
 from evalcore.exchange import swe_bench as swe_bench
@@ -128,4 +128,6 @@ def test_every_official_set_goes_where_its_fetcher_puts_it(settings):
             "swe_bench": lambda part: swe_bench.default_folder(settings, part),
         }[value.benchmark](value.part)
         assert folder.name == value.folder == value.name
+        for language in ("en", "zh"):
+            assert "{page}" in (find_benchmark_text(value.benchmark, "official", language) or "")
     assert os.sep not in "".join(list_official_datasets())

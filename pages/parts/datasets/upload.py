@@ -121,7 +121,7 @@ _HINTS = (
     ("column", r"upload_column", r"which is none of"),
     ("twice", r"upload_(twice|here_twice)", r"already$|stands here twice|is there twice"),
     ("empty", r"upload_(empty|no_case)", r"holds no case"),
-    ("missing", r"upload_(missing|is_missing|no_object)", r"is missing"),
+    ("missing", r"upload_(missing|is_missing|field_missing|no_object)", r"is missing"),
     (
         "choice",
         r"upload_(none_of|dialect|level|file_name)",
