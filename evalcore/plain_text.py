@@ -39,6 +39,11 @@ def format_count(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
+def format_signed(value: float) -> str:
+    """A difference for people, with its sign and one digit: +1.2, −7.1."""
+    return f"{value:+.1f}".replace("-", "−")
+
+
 def safe_cell(value: Any) -> Any:
     """Text that a spreadsheet would take for a formula is quoted as text; all else as it is."""
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

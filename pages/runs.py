@@ -53,14 +53,14 @@ def _draw_live_runs(current: Settings, read: Iterator[RunRows], was_moving: bool
     if chosen is None:
         name = escape_markdown(st.query_params.get("run", ""))
         st.warning(tr("runs.not_found", run=name), icon=":material/search_off:")
-    overview.draw_run_list(rows, chosen.run_id if chosen else "")
+    overview.draw_run_list(rows, chosen.run_id if chosen else "", current)
     if chosen is not None:
         with st.container(border=True):
             pair = comparison.find_run_pair(rows, chosen.run_id)
             card = None
             if runs_models_here(chosen.target.key):
                 card = reproduce.model_card(current.run_roots, chosen.run_id)
-            overview.draw_run_detail(chosen, card, pair)
+            overview.draw_run_detail(chosen, current, card, pair)
             if inside and chosen.errors and not chosen.is_active:
                 overview.draw_error_causes(chosen, current)
             if inside and chosen.own and chosen.state in ("interrupted", "incomplete"):

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import altair as alt
 import pandas as pd
 
-from evalcore.charts.pictures import Theme
+from evalcore.charts.pictures import QUIET_WORDS, Theme
 from evalcore.charts.plots import BEST, FLOOR, MUTED, SCORE, cache_chart, layer_charts
 from evalcore.target_cards import assign_colours
 
@@ -235,7 +235,7 @@ def _build_radar_grid(count: int) -> list[alt.Chart]:
         .mark_line(color=MUTED, opacity=0.3, strokeWidth=1)
         .encode(x=_X, y=_Y, detail="line:N", order="order:Q"),
         alt.Chart(numbers)
-        .mark_text(color=MUTED, fontSize=10, align="left", dy=8)
+        .mark_text(style=QUIET_WORDS, fontSize=10, align="left", dy=8)
         .encode(x=_X, y=_Y, text="text:N"),
     ]
 
@@ -256,7 +256,7 @@ def _build_axis_labels(axes: Sequence[str]) -> list[alt.Chart]:
         labels_by_align.setdefault(align, []).append({"x": x, "y": y, "text": text})
     return [
         alt.Chart(pd.DataFrame(names))
-        .mark_text(color=MUTED, fontSize=12, align=align, baseline="middle", lineBreak="\n")
+        .mark_text(style=QUIET_WORDS, fontSize=12, align=align, baseline="middle", lineBreak="\n")
         .encode(x=_X, y=_Y, text="text:N")
         for align, names in labels_by_align.items()
     ]
@@ -285,7 +285,9 @@ def build_learning_curve(frame: pd.DataFrame, labels: Mapping[str, str]) -> alt.
     plain = frame[frame["step"].isna()].dropna(subset=["score"])
     if len(plain):
         rules = alt.Chart(plain).encode(y=y, color=colour, tooltip=tips)
-        text = rules.mark_text(align="left", dx=4, dy=-6).encode(x=alt.value(0), text="name:N")
+        text = rules.mark_text(style=QUIET_WORDS, align="left", dx=4, dy=-6).encode(
+            x=alt.value(0), text="name:N"
+        )
         layers += [rules.mark_rule(strokeDash=[5, 4]), text]
     return layer_charts(*layers, height=280)
 

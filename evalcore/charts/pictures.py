@@ -259,6 +259,16 @@ _CATEGORIES: Mapping[Theme, tuple[str, ...]] = {
 }
 
 
+#: The style of words in a chart that have no colour of their own.
+QUIET_WORDS = "quiet"
+
+
+def build_word_styles(theme: Theme) -> dict[str, Any]:
+    """The configuration by which words of the style QUIET_WORDS are read on a theme."""
+    ink = _INKS[theme][2]
+    return {"style": {QUIET_WORDS: {"color": ink, "fill": ink}}}
+
+
 @cache
 def has_chart_renderer() -> bool:
     """Whether the package that draws is installed."""
@@ -311,6 +321,7 @@ def apply_chart_theme(
         "legend": quiet,
         "header": quiet,
         "range": {"category": list(_CATEGORIES[theme])},
+        **build_word_styles(theme),
     }
     sized = {} if "width" in spec else {"width": _WIDTH}
     look = {"background": background, "padding": 18, "title": head, "config": config}

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from copy import deepcopy
+from copy import copy, deepcopy
 from functools import wraps
 from hashlib import blake2b
 from typing import Any, Literal, ParamSpec
@@ -14,6 +14,7 @@ from typing import Any, Literal, ParamSpec
 import altair as alt
 import pandas as pd
 
+from evalcore.charts.pictures import QUIET_WORDS, Theme, build_word_styles
 from evalcore.single_flight import SingleFlightCache
 
 # Building a chart and checking it against its schema costs more than all else on a page, and most
@@ -45,6 +46,17 @@ class CachedChart(alt.LayerChart):
         spec, taken = specs[transformer]
         datasets.update(taken)
         return deepcopy(spec)
+
+
+def paint_chart(chart: alt.TopLevelMixin, theme: Theme) -> alt.TopLevelMixin:
+    """The chart with its quiet words in the ink of a theme; made once for each, as the chart is."""
+    painted: dict[Theme, alt.TopLevelMixin] = chart.__dict__.setdefault("_painted", {})
+    if theme not in painted:
+        twin = copy(chart)
+        fields = {**chart.__dict__["_kwds"], "config": build_word_styles(theme)}
+        twin.__dict__.update({"_kwds": fields, "_made": {}})
+        painted[theme] = twin
+    return painted[theme]
 
 
 def cache_chart(make: Callable[P, alt.LayerChart]) -> Callable[P, alt.LayerChart]:
@@ -153,7 +165,7 @@ def _build_reference_lines(lines: Mapping[str, tuple[float, str]]) -> list[alt.C
         )
         rule = base.mark_rule(color=colour, strokeDash=[5, 3], strokeWidth=1.5)
         text = base.mark_text(
-            color=colour,
+            style=QUIET_WORDS,
             align="right" if right else "left",
             baseline="bottom",
             dx=-5 if right else 5,
@@ -269,7 +281,7 @@ def build_count_bars(frame: pd.DataFrame, labels: Mapping[str, str]) -> alt.Laye
         ],
     )
     bars = base.mark_bar(color=SCORE, opacity=0.55, height={"band": 0.66}, cornerRadiusEnd=3)
-    words = base.mark_text(color=MUTED, align="left", dx=6, fontSize=12).encode(text="text:N")
+    words = base.mark_text(style=QUIET_WORDS, align="left", dx=6, fontSize=12).encode(text="text:N")
     return layer_charts(bars, words, height=len(rows) * _ROW + _LABEL)
 
 
@@ -364,7 +376,7 @@ def _build_point_labels(
     """Names above their points, to the side where the plot has more room."""
     chart = alt.Chart(rows)
     return chart.mark_text(  # type: ignore[no-any-return]
-        align=align, dx=shift, dy=-9, fontSize=12, color=MUTED
+        align=align, dx=shift, dy=-9, fontSize=12, style=QUIET_WORDS
     )
 
 

@@ -12,7 +12,7 @@ from evalcore.cli.exchange import load_cli_settings, print_result, print_stderr
 from evalcore.cli.terminal import get_language, tr, tr_count, tr_note
 from evalcore.errors import UsageError
 from evalcore.i18n import Note
-from evalcore.plain_text import NOT_RUN, to_single_line
+from evalcore.plain_text import NOT_RUN, format_signed, to_single_line
 
 if TYPE_CHECKING:
     from evalcore.views.published_claims import ClaimFinding
@@ -110,7 +110,7 @@ def _format_comparison(comparison: PairComparison, cases: int) -> str:
             "metric": pair.metric or "all",
             "A": f"{pair.first:.1f}",
             "B": f"{pair.second:.1f}",
-            "B - A": f"{pair.second - pair.first:+.1f}",
+            "B - A": format_signed(pair.second - pair.first),
             "95% interval": _format_interval(pair.result),
             "B wins": NOT_RUN if pair.result is None else str(pair.result.wins),
             "A wins": NOT_RUN if pair.result is None else str(pair.result.losses),
@@ -149,7 +149,7 @@ def _format_comparison(comparison: PairComparison, cases: int) -> str:
 def _format_interval(result: Any) -> str:
     if result is None or result.interval is None:
         return NOT_RUN
-    low, high = f"{result.interval.low:+.1f}", f"{result.interval.high:+.1f}"
+    low, high = format_signed(result.interval.low), format_signed(result.interval.high)
     return tr("cli.published.span", low=low, high=high)
 
 

@@ -430,7 +430,7 @@ def compute_floors(
     for row in list_board_rows(headers, board):
         if not is_control(row.target_key):
             continue
-        score = suite_score(row, board) if not benchmark else _complete_score(row, benchmark)
+        score = suite_score(row, board) if not benchmark else complete_score(row, benchmark)
         if score is not None:
             floor_scores[row.target_key.partition(":")[2]] = score
     return dict(sorted(floor_scores.items(), key=lambda item: item[1]))
@@ -439,13 +439,14 @@ def compute_floors(
 def suite_score(row: Row, board: Board) -> float | None:
     """The mean over the members of a suite, 0 to 100, None unless all of them ran to their end or
     are claimed."""
-    scores = [_complete_score(row, benchmark) for benchmark in board.members]
+    scores = [complete_score(row, benchmark) for benchmark in board.members]
     complete_scores = [score for score in scores if score is not None]
     if not board.has_all_members or len(complete_scores) < len(scores):
         return None
     return sum(complete_scores) / len(complete_scores)
 
 
-def _complete_score(row: Row, benchmark: str) -> float | None:
+def complete_score(row: Row, benchmark: str) -> float | None:
+    """The score in a benchmark that was run to its end or is claimed."""
     score = row.score(benchmark)
     return score.score if score is not None and (score.complete or score.is_bare_claim) else None

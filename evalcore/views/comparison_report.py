@@ -15,7 +15,7 @@ import msgspec
 
 from evalcore.errors import UsageError
 from evalcore.i18n import DEFAULT, Note, name_term, t, t_count
-from evalcore.plain_text import NOT_RUN, align_columns, format_csv, round_cell
+from evalcore.plain_text import NOT_RUN, align_columns, format_csv, format_signed, round_cell
 from evalcore.records import Record
 from evalcore.results import Interval
 from evalcore.views import comparison, comparison_runs, user_calibration
@@ -34,7 +34,7 @@ _PAIR = ("won", "lost", "tied", "difference", "95% interval", "p", "test")
 Translate = Callable[..., str]
 _CELL = 120  # characters of a cell
 #: What Markdown could read more into than text: all but words, decimal points and plain marks.
-_MARKUP = re.compile(r"[^\w %+,.()/=≥–★…-]|(?<!\w)_|_(?!\w)|(?<!\d)\.|\.(?!\d)")
+_MARKUP = re.compile(r"[^\w %+,.()/=≥–−★…-]|(?<!\w)_|_(?!\w)|(?<!\d)\.|\.(?!\d)")
 _SPACE = re.compile(r"\s+")
 _Table = tuple[str, list[str], list[list[str]]]  # title, columns, rows
 
@@ -202,13 +202,13 @@ def _format_run_score(mark: RunScore | None) -> str:
         return NOT_RUN
     bound = "" if mark.complete or mark.claimed else "≥ "
     star = " ★" if mark.best else ""
-    return f"{bound}{mark.score:.1f}{_format_score_interval(mark.interval, '.1f')}{star}"
+    return f"{bound}{mark.score:.1f}{_format_score_interval(mark.interval)}{star}"
 
 
-def _format_score_interval(interval: Interval | None, form: str) -> str:
-    if interval is None:
-        return ""
-    return f" ({interval.low:{form}} – {interval.high:{form}})"
+def _format_score_interval(
+    interval: Interval | None, form: Callable[[float], str] = "{:.1f}".format
+) -> str:
+    return "" if interval is None else f" ({form(interval.low)} – {form(interval.high)})"
 
 
 def _build_pair_table(detail: BenchmarkDetail, language: str) -> _Table:
@@ -228,8 +228,8 @@ def _format_pair_result(pair: PairedScores) -> list[str]:
         str(result.wins),
         str(result.losses),
         str(result.ties),
-        NOT_RUN if result.difference is None else f"{result.difference:+.1f}",
-        _format_score_interval(result.interval, "+.1f").strip(" ()") or NOT_RUN,
+        NOT_RUN if result.difference is None else format_signed(result.difference),
+        _format_score_interval(result.interval, format_signed).strip(" ()") or NOT_RUN,
         "< 0.001" if result.p < 0.001 else f"{result.p:.3f}",
         result.test,
     ]
@@ -256,7 +256,7 @@ def build_calibration_tables(calibration: UserCalibration, tr: Translate) -> Ite
     rows = [list(row) for row in zip(calibration.letters, users, strict=True)]
     yield title, ["", tr("compare.calibration.user")], rows
     rate, kappa, pair = calibration.agreement, calibration.kappa, calibration.paired
-    span = _format_score_interval(calibration.interval, ".1f")
+    span = _format_score_interval(calibration.interval)
     figures = {
         "tasks": str(len(calibration.tasks)),
         "agreement": NOT_RUN if rate is None else f"{rate:.1f}%{span}",

@@ -11,7 +11,7 @@ import pandas as pd
 
 from evalcore.errors import UsageError
 from evalcore.i18n import DEFAULT, name_term, t, t_count
-from evalcore.plain_text import align_columns, to_single_line
+from evalcore.plain_text import align_columns, format_signed, to_single_line
 from evalcore.records import Record, to_plain
 from evalcore.store import case_tables
 from evalcore.store.run_folder import find_run
@@ -197,10 +197,13 @@ def _format_paired(paired: PairedScores, significant: bool, language: str) -> st
     cases = t_count("cli.count_cases", language, result.common)
     if result.difference is None:
         return t("cli.diff.nothing_counts", language, cases=cases)
-    between = f" [{interval.low:+.1f}, {interval.high:+.1f}]" if interval else ""
+    between = ""
+    if interval:
+        between = f" [{format_signed(interval.low)}, {format_signed(interval.high)}]"
     p = "p < 0.001" if result.p < 0.001 else f"p = {result.p:.3f}"
     word = "significant" if significant else "insignificant"
-    change = f"{result.difference:+.1f}{between}, {p} ({name_term(result.test, language)})"
+    points, test = format_signed(result.difference), name_term(result.test, language)
+    change = f"{points}{between}, {p} ({test})"
     scores = f"{paired.first:.1f} -> {paired.second:.1f}"
     return t(f"cli.diff.{word}", language, scores=scores, cases=cases, change=change)
 

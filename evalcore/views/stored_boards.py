@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import pandas as pd
 
@@ -15,7 +15,14 @@ from evalcore.single_flight import SingleFlightCache
 from evalcore.store.headers import HeaderSnapshot, RunHeader, memoize_on_snapshot
 from evalcore.store.index import headers_signature, load_headers
 from evalcore.views import case_points
-from evalcore.views.boards import Board, Row, list_board_rows, list_boards, list_suites
+from evalcore.views.boards import (
+    Board,
+    Row,
+    complete_score,
+    list_board_rows,
+    list_boards,
+    list_suites,
+)
 from evalcore.views.case_points import ensure_case_tables
 from evalcore.views.metric_board import MetricView, metric_cases, metric_view
 from evalcore.views.ranking import (
@@ -114,6 +121,31 @@ def find_run_board(run_headers: Headers, run: str) -> tuple[Board, str] | None:
     needed = board.counted_benchmarks if first == SUITE else (first,)
     counted = set(needed) <= row.runs.keys() and not set(needed).isdisjoint(own)
     return board, first if counted else next(key for key in list_board_orders(board) if key in own)
+
+
+class RunSuiteScore(NamedTuple):
+    """The score of a run over the members of its board, None while any of them is `missing`."""
+
+    score: float | None
+    low: float | None
+    high: float | None
+    missing: tuple[str, ...]
+
+
+def score_run_suite(run_headers: Headers, run: str) -> RunSuiteScore | None:
+    """What a run of several benchmarks came to by itself, reckoned as on its board; None for a run
+    of one benchmark, and on a board that has no mean."""
+    header = next((each for each in run_headers if each.run_id == run), None)
+    if header is None or len(header.benchmarks) < 2:
+        return None
+    board = shown_on[0] if (shown_on := find_run_board(run_headers, run)) else None
+    if board is None or not board.members:
+        return None
+    own = {key: score.column for key, score in header.benchmarks.items()}
+    runs = {key: header for key, column in board.columns.items() if own.get(key) == column.key}
+    row = Row(identity=header.identity, target_key=header.target_key, runs=runs)
+    missing = tuple(key for key in board.members if complete_score(row, key) is None)
+    return RunSuiteScore(*compute_row_score(row, board, SUITE), missing)
 
 
 def board_ranking(settings: Settings, board: Board, order: str = "") -> pd.DataFrame:

@@ -12,7 +12,7 @@ import pandas as pd
 from evalcore.errors import EvalboardError
 from evalcore.i18n import DEFAULT, name_term, t, translate_note
 from evalcore.intake import read_count, read_number
-from evalcore.plain_text import NOT_RUN, align_columns
+from evalcore.plain_text import NOT_RUN, align_columns, format_signed
 from evalcore.records import Record
 from evalcore.results import BenchmarkScore, Interval, RunSummary
 from evalcore.scoring.intervals import PairedResult
@@ -326,7 +326,7 @@ def _format_row(row: SweepRow) -> tuple[str, ...]:
         row.label,
         NOT_RUN if row.score is None else f"{row.score:.1f}" + ("" if row.complete else "*"),
         interval,
-        "" if change is None or change.difference is None else f"{change.difference:+.1f}",
+        "" if change is None or change.difference is None else format_signed(change.difference),
         "" if change is None else f"{change.p:.2g}",
         NOT_RUN if row.peak_bytes is None else f"{row.peak_bytes / _GB:.2f}",
         NOT_RUN if row.tokens_per_second is None else f"{row.tokens_per_second:,.0f}",
@@ -350,9 +350,10 @@ def _format_precision_cost(cost: PrecisionCost, language: str) -> str:
     change = cost.change
     words = [t("cli.sweep.instead", language, label=cost.label, reference=cost.reference)]
     if change.difference is not None:
-        words.append(f"{change.difference:+.1f} {name_term('points', language)}")
+        words.append(f"{format_signed(change.difference)} {name_term('points', language)}")
     if change.interval is not None:
-        words.append(f"[{change.interval.low:+.1f}, {change.interval.high:+.1f}]")
+        low, high = map(format_signed, (change.interval.low, change.interval.high))
+        words.append(f"[{low}, {high}]")
     words.append(f"p {change.p:.2g}")
     if cost.memory is not None:
         words.append(t("cli.sweep.memory", language, share=f"{cost.memory:.0%}"))

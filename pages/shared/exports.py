@@ -15,6 +15,7 @@ import streamlit as st
 from evalcore import settings
 from evalcore.charts import pictures
 from evalcore.charts.pictures import Theme
+from evalcore.charts.plots import paint_chart
 from evalcore.plain_text import safe_cell
 from pages.shared import widgets
 from pages.shared.wording import tr
@@ -55,7 +56,8 @@ def draw_chart_frame(
     what metric) are drawn into the pictures, `data` makes what the CSV holds; `chart_options` goes
     to `st.altair_chart` (width "stretch" by default).
     """
-    event = st.altair_chart(chart, alt=alt_text, **{"width": "stretch", **chart_options})
+    painted = paint_chart(chart, current_theme())
+    event = st.altair_chart(painted, alt=alt_text, **{"width": "stretch", **chart_options})
     source_line = " · ".join(filter(None, ("Evalboard", source)))
 
     def render_picture(form: str) -> bytes:

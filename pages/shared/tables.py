@@ -21,6 +21,7 @@ from pages.shared.wording import escape_markdown, look_up, to_plain_line, tr
 
 EVERY_ROW = 10_000  # rows before a table scrolls that is to be seen whole
 _ROW, _HEAD, _TALLEST = 35, 38, 400  # pixels
+_WIDE = 4  # columns that a phone has no room for
 
 
 def text_column(title: str, width: int | str | None = None, **look: Any) -> Any:
@@ -53,14 +54,27 @@ def read_clicked_row(key: str, count: int) -> int | None:
 
 
 def draw_grid(
-    columns: Any, config: Mapping[str, Any], alt: str, tallest: int | None = None, **look: Any
+    columns: Any,
+    config: Mapping[str, Any],
+    alt: str,
+    tallest: int | None = None,
+    pinned: int = 1,
+    **look: Any,
 ) -> None:
-    """A grid of columns or of a frame; with `tallest` as many rows high at most."""
+    """A grid of columns or of a frame; with `tallest` as many rows high at most. Of a wide one the
+    first `pinned` columns stay where the others scroll, which a phone is told of."""
     frame = pd.DataFrame(columns)
+    config = dict(config)
+    is_wide = len(frame.columns) >= _WIDE
+    for name in frame.columns[: pinned if is_wide else 0]:
+        column = config.setdefault(name, {})
+        getattr(column, "config", column)["pinned"] = True  # of links, the part that is drawn
     if tallest is not None:
         look["height"] = _HEAD + _ROW * min(len(frame), tallest)
     look = {"placeholder": DASH, "hide_index": True, "alt": alt, **look}
-    st.dataframe(frame, column_config=dict(config), **look)
+    st.dataframe(frame, column_config=config, **look)
+    if is_wide:
+        st.html(f'<p class="eb-swipe">{tr("common.swipe")}</p>')
 
 
 def to_number(value: Any) -> float | None:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from evalcore.catalog import localize_text
 from evalcore.i18n import LANGUAGES, language_for_locale, lookup_text, t, translate_note
-from evalcore.plain_text import DASH, to_single_line
+from evalcore.plain_text import DASH, format_signed, to_single_line
 from evalcore.results import Interval
 from pages.shared import page_links
 
@@ -167,13 +167,13 @@ def format_score(value: float | None) -> str:
 
 def format_difference(points: float | None) -> str:
     """A difference of two scores with its sign."""
-    return DASH if points is None else f"{points:+.1f}".replace("-", "−")
+    return DASH if points is None else format_signed(points)
 
 
 def format_signed_interval(interval: Interval | None) -> str:
     if interval is None:
         return DASH
-    return f"{interval.low:+.1f} … {interval.high:+.1f}".replace("-", "−")
+    return f"{format_signed(interval.low)} … {format_signed(interval.high)}"
 
 
 def format_p_value(p: float) -> str:

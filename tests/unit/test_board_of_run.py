@@ -5,7 +5,7 @@ import pytest
 
 from evalcore.views import boards
 from evalcore.views.ranking import SUITE, list_board_orders
-from evalcore.views.stored_boards import find_run_board
+from evalcore.views.stored_boards import find_run_board, score_run_suite
 from tests.support.headers import header, score
 
 KEYS = ["sql_understanding", "dialect_conversion", "sql_optimization"]
@@ -63,3 +63,21 @@ def test_a_control_and_an_import_open_their_boards():
     month = {key: score(f"scale-2026-05.{key}", dataset="scale-2026-05") for key in KEYS}
     run = msgspec.structs.replace(header("scale:a", 1, **month), origin="imported")
     assert find_run_board([run, whole("openai:b", 1)], run.run_id)[0].key == "scale-2026-05"
+
+
+def test_a_run_of_the_whole_suite_has_its_score_and_another_says_what_is_missing():
+    other, run = whole("openai:b", 1), whole("openai:a", 2)
+    assert score_run_suite([run, other], other.run_id) == score_run_suite([other], other.run_id)
+    own = score_run_suite([run, other], run.run_id)
+    frame_row = boards.list_board_rows([run, other], find_run_board([run], run.run_id)[0])[0]
+    assert own.missing == ()
+    assert own.score == pytest.approx(frame_row.score(KEYS[0]).score)
+    assert own.low < own.score < own.high
+
+    part = header("openai:c", 3, **{key: score(f"c.{key}", dataset=key) for key in KEYS[:2]})
+    assert score_run_suite([part, run], part.run_id) == (None, None, None, (KEYS[2],))
+    torn = whole("openai:d", 4, complete=False)
+    assert score_run_suite([torn, run], torn.run_id).missing == tuple(KEYS)
+    single = header("openai:e", 5, **{KEYS[0]: score("c", dataset=KEYS[0])})
+    assert score_run_suite([single, run], single.run_id) is None
+    assert score_run_suite([], "run") is None

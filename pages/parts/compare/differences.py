@@ -66,7 +66,7 @@ def draw_score_table(comparison: Lineup) -> None:
         "run": [run.run_id for run in runs],
     }
     look = {"key": f"{_OPENED_TARGET_KEY}.table"}
-    tables.draw_grid(columns, config, tr("compare.table_alt"), tables.EVERY_ROW, **look)
+    tables.draw_grid(columns, config, tr("compare.table_alt"), tables.EVERY_ROW, 2, **look)
     st.caption(tr("compare.table_about"))
     if len({group.benchmark for group in groups}) < len(groups):
         st.caption(tr("compare.apart"))

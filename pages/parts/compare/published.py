@@ -133,7 +133,7 @@ def _draw_pairs(comparison: PairComparison) -> None:
         ],
         "first": [pair.first for pair in pairs],
         "second": [pair.second for pair in pairs],
-        "difference": [pair.second - pair.first for pair in pairs],
+        "difference": [wording.format_difference(pair.second - pair.first) for pair in pairs],
         "interval": [
             None if r is None or r.interval is None else wording.format_signed_interval(r.interval)
             for r in results
@@ -148,7 +148,7 @@ def _draw_pairs(comparison: PairComparison) -> None:
         "metric": text_column("common.metric"),
         "first": st.column_config.NumberColumn("A", format="%.1f"),
         "second": st.column_config.NumberColumn("B", format="%.1f"),
-        "difference": number_column("published.difference", "%+.1f"),
+        "difference": text_column("published.difference", "small", alignment="right"),
         "interval": text_column("compare.interval"),
         "wins": number_column("published.second_wins"),
         "losses": number_column("published.first_wins"),

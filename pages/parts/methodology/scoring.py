@@ -183,9 +183,9 @@ def _draw_leader_pair(pair: LeaderComparison, titles: Mapping[str, str]) -> None
         wins=result.wins,
         losses=result.losses,
         ties=result.ties,
-        difference=f"{result.difference:+.1f}",
-        low=f"{result.interval.low:.1f}",
-        high=f"{result.interval.high:.1f}",
+        difference=wording.format_difference(result.difference),
+        low=wording.format_difference(result.interval.low),
+        high=wording.format_difference(result.interval.high),
     )
     differing, fewest = result.wins + result.losses, methodology.FEWEST_DIFFERING
     if pair.apart:

@@ -204,7 +204,8 @@ def _draw_metric_table(
     empty = {key for key in ("cost", "latency", "date") if pd.isna(columns[key]).all()}
     columns = {key: values for key, values in columns.items() if key not in empty}
     config, alt = _build_metric_config(frame, key), tr(f"metrics.{name}_alt")
-    tables.draw_grid(columns, config, alt, tallest=_TALLEST, key=f"{key}.table")
+    pinned = 1 + len(first)
+    tables.draw_grid(columns, config, alt, _TALLEST, pinned, key=f"{key}.table")
     for name in ("target", "cases"):
         if (clicked := tables.read_clicked_row(f"{key}.{name}", len(frame))) is not None:
             identity = frame["identity"].iloc[clicked]

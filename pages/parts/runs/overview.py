@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,6 +17,7 @@ from evalcore.views.comparison import RunPair
 from evalcore.views.reproduce import ModelCard
 from evalcore.views.run_problems import load_error_reasons
 from evalcore.views.runs import RunRow
+from evalcore.views.stored_boards import RunSuiteScore, score_run_suite
 from pages.shared import (
     case_sections,
     display_names,
@@ -62,15 +63,29 @@ def _format_state(state: str) -> str:
     return f"{STATE_LOOKS[state][1]} {tr(f'common.state.{state}')}"
 
 
-def draw_run_list(all_rows: Sequence[RunRow], chosen: str) -> None:
+def load_suite_scores(rows: Sequence[RunRow], settings: Settings) -> dict[str, RunSuiteScore]:
+    """What those of the runs that took several benchmarks came to in their suite, by run."""
+    several = tuple(row.run_id for row in rows if len(row.scores) > 1)
+    try:
+        headers = stored_boards.load_run_headers(settings) if several else []
+    except EvalboardError:  # the runs are shown without
+        return {}
+    return stored_boards.memoize_on_headers(
+        headers,
+        ("suite scores", several),
+        lambda: {run: score for run in several if (score := score_run_suite(headers, run))},
+    )
+
+
+def draw_run_list(all_rows: Sequence[RunRow], chosen: str, settings: Settings) -> None:
     """The table, newest first; where there are many runs, the page that holds the `chosen` one and
     a search."""
     rows = all_rows if len(all_rows) <= _PAGE else _select_list_page(all_rows, chosen)
     st.session_state[_SHOWN] = [row.run_id for row in rows]
     config = {
         "progress": tables.share_column("runs.progress", "%d%%", width="small"),
-        "state": tables.text_column("runs.state"),
-        "target": tables.text_column("common.target"),
+        "target": tables.text_column("common.target", 170),
+        "state": tables.text_column("runs.state", 105),
         "benchmarks": tables.text_column("common.benchmark", 250),
         "score": tables.number_column("common.score", "%.1f"),
         "started": tables.text_column("runs.started"),
@@ -78,7 +93,7 @@ def draw_run_list(all_rows: Sequence[RunRow], chosen: str) -> None:
         "level": tables.text_column("submit.evidence"),
     }
     look = {"on_select": _choose_run, "selection_mode": "single-row", "key": _TABLE}
-    table = _build_run_list_table(rows)
+    table = _build_run_list_table(rows, load_suite_scores(rows, settings))
     tables.draw_grid(table, config, tr("runs.list_alt"), tallest=8, **look)
 
 
@@ -103,18 +118,24 @@ def _select_list_page(all_rows: Sequence[RunRow], chosen: str) -> Sequence[RunRo
     return matches[(number - 1) * _PAGE : number * _PAGE]
 
 
-def _build_run_list_table(rows: Sequence[RunRow]) -> pd.DataFrame:
+def _build_run_list_table(
+    rows: Sequence[RunRow], suite_scores: Mapping[str, RunSuiteScore]
+) -> pd.DataFrame:
     rows_by_benchmarks = {row.benchmarks: row for row in rows}  # a few, each of many runs
     titles = {keys: format_benchmark_titles(row) for keys, row in rows_by_benchmarks.items()}
     targets = [row.target for row in rows]
     named = display_names.resolve_target_names({target.identity: target.key for target in targets})
+    scores = [
+        suite_scores[row.run_id].score if row.run_id in suite_scores else row.measured_score
+        for row in rows
+    ]
     table = pd.DataFrame(
         {
-            "state": [_format_state(row.state) for row in rows],
             "target": [to_plain_line(named[row.target.identity]) for row in rows],
+            "score": pd.Series(scores, dtype="float64"),
+            "state": [_format_state(row.state) for row in rows],
             "benchmarks": [titles[row.benchmarks] for row in rows],
             "progress": [int(row.fraction * 100) for row in rows],
-            "score": pd.Series([row.measured_score for row in rows], dtype="float64"),
             "started": [wording.format_timestamp(row.created_at) for row in rows],
             "run": [row.run_id for row in rows],
         }
@@ -144,9 +165,10 @@ def _choose_run() -> None:
 
 
 def draw_run_detail(
-    row: RunRow, card: ModelCard | None = None, pair: RunPair | None = None
+    row: RunRow, settings: Settings, card: ModelCard | None = None, pair: RunPair | None = None
 ) -> None:
     """Everything but the actions; `card` is of a local model, `pair` the comparison it is in."""
+    suite_score = load_suite_scores([row], settings).get(row.run_id)
     identity, name = row.target.identity, row.run_id
     if identity:
         name = display_names.resolve_target_name(identity, row.target.key)
@@ -174,7 +196,7 @@ def draw_run_detail(
         reason = escape_markdown(row.api_change, 600)
         st.caption(f":material/alt_route: {tr('runs.api_changed', reason=reason)}")
     _draw_outcome_badges(row)
-    _draw_run_measures(row)
+    _draw_run_measures(row, suite_score)
     if card is not None:
         run_facts.draw_live_model(card, is_active=row.state == "running")
     _draw_run_errors(row)
@@ -213,7 +235,7 @@ def _format_progress_text(row: RunRow) -> str:
     return f"{text} · {phase}" if phase and row.is_active else text
 
 
-def _draw_run_measures(row: RunRow) -> None:
+def _draw_run_measures(row: RunRow, suite_score: RunSuiteScore | None) -> None:
     several = len(row.scores) > 1
     scores = [
         (benchmark_title(key) if several else tr("common.score"), wording.format_score(score))
@@ -230,12 +252,25 @@ def _draw_run_measures(row: RunRow) -> None:
         ("runs.requests", wording.format_count(row.requests)),
         *wording.build_usage_cells(row.input_tokens, row.output_tokens, row.cost),
     ]
+    if suite_score is not None:
+        scores.insert(0, (tr("ranking.suite_score"), wording.format_score(suite_score.score)))
     titled_cells = [(tr(key), value) for key, value in cells]
     widgets.draw_figures([*(() if row.is_active else scores), *titled_cells])
+    if suite_score is not None and not row.is_active and (text := _describe_suite(suite_score)):
+        st.caption(text)
     if source := wording.format_cost_sources(row.cost_sources):
         st.caption(source)
     if row.is_active and row.limit:
         st.caption(tr("runs.width", open=row.in_flight, limit=row.limit, refused=row.refused))
+
+
+def _describe_suite(suite_score: RunSuiteScore) -> str:
+    """How sure the score over the suite is, or why there is none; empty where nothing says so."""
+    low, high = suite_score.low, suite_score.high
+    if low is not None and high is not None:
+        return tr("runs.suite_interval", low=f"{low:.1f}", high=f"{high:.1f}")
+    names = wording.join_names(map(benchmark_title, suite_score.missing))
+    return tr("runs.suite_missing", benchmarks=names) if names else ""
 
 
 def _draw_outcome_badges(row: RunRow) -> None:

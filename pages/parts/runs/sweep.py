@@ -86,7 +86,7 @@ def _draw_findings(report: SweepReport) -> None:
                 "runs.sweep_precision",
                 label=escape_markdown(cost.label, 120),
                 reference=escape_markdown(cost.reference, 120),
-                change=f"{cost.change.difference or 0.0:+.1f}",
+                change=wording.format_difference(cost.change.difference or 0.0),
                 p=f"{cost.change.p:.2g}",
             )
         )

@@ -277,7 +277,7 @@ def _draw_alternate_readings(score: BenchmarkScore, *, show_benchmark: bool) -> 
         (
             label("target.view_name", row["view"]),
             wording.format_score(row["score"]),
-            "=" if abs(row["difference"]) < _EQUAL else f"{row['difference']:+.1f}",
+            "=" if abs(off := row["difference"]) < _EQUAL else wording.format_difference(off),
             _view_about(row["view"], score.benchmark),
         )
         for row in table.to_dict("records")
