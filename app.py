@@ -184,7 +184,7 @@ else:
     from evalcore.web.application import ROUTES, build_lifespan, release_memory
     from evalcore.web.middleware import (
         CompressedAssets,
-        FailedLogin,
+        LoginReturn,
         RequestLimits,
         SecurityHeaders,
     )
@@ -222,7 +222,7 @@ else:
         middleware=[
             Middleware(SecurityHeaders),
             Middleware(RequestLimits, sessions=RuntimeSessions(), allowed_hosts=configured_hosts()),
-            Middleware(FailedLogin),
+            Middleware(LoginReturn),
             Middleware(CompressedAssets),
         ],
         lifespan=build_lifespan(warm_up_first_page),

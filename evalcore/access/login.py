@@ -21,9 +21,9 @@ from evalcore.settings import Settings
 #: Variables that hold a secret of the server itself; no worker ever gets them.
 PROVIDER, CLIENT, SECRET = "OPENID_PROVIDER_URL", "OAUTH_CLIENT_ID", "OAUTH_CLIENT_SECRET"
 HOST, COOKIE = "SPACE_HOST", "EVALBOARD_COOKIE_SECRET"
-#: Where the provider sends a visitor back to, and what the board's address then says if nobody is
-#: logged in by that.
-CALLBACK = "/oauth2callback"
+#: Where a login begins, where the provider sends a visitor back to, and what the address then says
+#: if nobody is logged in by that.
+START, CALLBACK = "/auth/login", "/oauth2callback"
 RESULT, FAILED = "login", "failed"
 _DISCOVERY_PATH = "/.well-known/openid-configuration"
 

@@ -1,4 +1,4 @@
-"""ASGI middleware: security headers, limits on requests, failed logins, scripts by gzip."""
+"""ASGI middleware: security headers, limits on requests, logins, scripts by gzip."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import NamedTuple, Protocol
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -336,43 +337,64 @@ async def _send_refusal(
     await PlainTextResponse(reason, status, headers)(scope, receive, send)
 
 
-# Tells the app of a login that did not work: Streamlit leads back to the board without a word.
-# The provider sends a visitor to `/oauth2callback`, which sends them on to the board, with a
-# cookie that says who they are. Where there is no such cookie, the address of the board says so.
-# The way back from logging out is the same, but holds no `state`.
+# Brings visitors back to the page they logged in from, and tells the app of a login that failed:
+# Streamlit leads to the first page without a word. Before the provider, a cookie takes the page
+# from the Referer, which must be of this host; `/oauth2callback` leads there, and a page is nothing
+# but a path and a query. Where no cookie then says who they are, the address says so. The way back
+# from logging out is the same, but holds no `state`.
 
 _IDENTITY = "_streamlit_user="
 _EMPTY = (_IDENTITY + '""', _IDENTITY + ";")
+_RETURN, _LONGEST_PAGE = "evalboard_return", 2000
+_PAGE = re.compile(r"(?:/[A-Za-z0-9_-]+)*/?(?:\?[!-~]*)?")
 
 
-class FailedLogin:
-    """ASGI middleware that adds `?login=failed` to the way back of a login without an identity."""
+class LoginReturn:
+    """ASGI middleware around the way to the provider and back."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not scope["path"].endswith(login.CALLBACK):
+        path = scope["path"] if scope["type"] == "http" else ""
+        query = parse_qs(scope.get("query_string", b""), keep_blank_values=True)
+        is_return = path.endswith(login.CALLBACK) and b"state" in query
+        if not is_return and not path.endswith(login.START):
             await self.app(scope, receive, send)
             return
-        of_a_login = b"state" in parse_qs(scope["query_string"], keep_blank_values=True)
 
         async def send_on(message: Message) -> None:
-            if message["type"] == "http.response.start" and of_a_login:
-                mark_failed_login(MutableHeaders(scope=message))
+            if message["type"] == "http.response.start":
+                change = lead_back if is_return else remember_page
+                change(Request(scope), MutableHeaders(scope=message))
             await send(message)
 
         await self.app(scope, receive, send_on)
 
 
-def mark_failed_login(headers: MutableHeaders) -> None:
-    """Change where an answer leads, if it leads anywhere and brings no identity."""
+def remember_page(request: Request, headers: MutableHeaders) -> None:
+    """Have the browser keep the page that asks for a login, if it is one of this host."""
+    referrer = urlsplit(request.headers.get("referer", ""))
+    page = referrer.path + (f"?{referrer.query}" if referrer.query else "")
+    is_own = referrer.netloc and referrer.netloc == request.headers.get("host")
+    if is_own and _PAGE.fullmatch(page) and len(page) <= _LONGEST_PAGE:
+        look = "; Secure" if referrer.scheme == "https" else ""
+        look += "; Path=/; Max-Age=600; HttpOnly; SameSite=Lax"
+        headers.append("set-cookie", f"{_RETURN}={quote(page, safe='')}{look}")
+
+
+def lead_back(request: Request, headers: MutableHeaders) -> None:
+    """Change where an answer leads, if it leads anywhere; without an identity that is said."""
     location, cookies = headers.get("location"), headers.getlist("set-cookie")
-    has_identity = any(
-        cookie.startswith(_IDENTITY) and not cookie.startswith(_EMPTY) for cookie in cookies
-    )
-    if location and not has_identity:
-        headers["location"] = f"{location}?{login.RESULT}={login.FAILED}"
+    if not location:
+        return
+    page = unquote(request.cookies.get(_RETURN, ""))
+    if page.startswith(location) and _PAGE.fullmatch(page):
+        location = page
+    if not any(c.startswith(_IDENTITY) and not c.startswith(_EMPTY) for c in cookies):
+        location += f"{'&' if '?' in location else '?'}{login.RESULT}={login.FAILED}"
+    headers["location"] = location
+    headers.append("set-cookie", f"{_RETURN}=; Path=/; Max-Age=0")
 
 
 # The scripts and style sheets of the pages, compressed.

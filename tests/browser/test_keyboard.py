@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import pytest
 
@@ -136,3 +137,37 @@ def test_the_skip_link_leads_past_the_navigation(served, page):
     assert page.evaluate("document.activeElement.id") == "stMain"
     page.keyboard.press("Tab")
     assert page.evaluate("!!document.activeElement.closest('[data-testid=\"stMain\"]')")
+
+
+#: Where what Tab comes to in the main part of the page is: beside the form or in it, and the upper
+#: and left edges, the upper one of its field, since the parts of a field differ by a few pixels.
+PLACES = """() => {
+  const main = document.querySelector('[data-testid="stMain"]'), columns = []
+  const all = [...main.querySelectorAll('input, button, select, textarea, [tabindex="0"], summary')]
+  const shown = all.filter(one => one.tabIndex >= 0 && !one.disabled && one.checkVisibility()
+    && one.getBoundingClientRect().width > 1 && !one.closest('[data-testid="stTooltipIcon"]'))
+  const form = main.querySelector('[data-testid="stColumn"]').getBoundingClientRect()
+  return shown.map(one => {
+    const box = one.getBoundingClientRect()
+    const field = (one.closest('[data-testid="stElementContainer"]') ?? one).getBoundingClientRect()
+    return {name: one.getAttribute('aria-label') || one.textContent, x: box.x, y: field.y,
+            top: box.y, side: box.x >= form.right ? 1 : 0}
+  })
+}"""
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_the_keyboard_goes_through_the_launch_form_as_the_eye_does(served, page, width):
+    page.set_viewport_size({"width": width, "height": 1400})
+    page.goto(f"{served.url}/launch")
+    heading(page, "Launch an evaluation")
+    page.get_by_text("Options of SQL understanding").first.click()
+    settle(page)
+    places = page.evaluate(PLACES)
+    order = [(place["side"], round(place["y"] / 8)) for place in places]
+    assert len(order) > 15
+    assert order == sorted(order), places
+    for before, after in pairwise(places):
+        same_field = (before["side"], before["y"]) == (after["side"], after["y"])
+        is_below = after["top"] > before["top"] + 10  # what does not fit a line
+        assert not same_field or is_below or before["x"] <= after["x"] + 1, (before, after)

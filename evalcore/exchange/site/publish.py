@@ -273,8 +273,9 @@ def _build_data_files(facts: SiteFacts, ranking: RankingView) -> Iterator[SiteFi
 
 
 def _encode_chart(chart: Any) -> bytes:
-    chart.width = 720
-    return orjson.dumps(chart.to_dict(), option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS)
+    painted: Any = plots.paint_chart(chart, "light")
+    painted.width = 720
+    return orjson.dumps(painted.to_dict(), option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS)
 
 
 def _picture_path(stem: str) -> str:

@@ -267,13 +267,15 @@ def _format_metric_label(metric: MetricCard) -> str:
 def draw_amount_fields(settings: Settings) -> RunAmount:
     """Draw how many cases are asked how often, how many requests may be open at once, and where the
     run is worked on, if the settings name a cluster."""
-    first, second = st.columns(2)
+    first, second, third, fourth = (*st.columns(2), *st.columns(2))  # the keyboard goes by rows
     with first:
         look = {"min_value": 1, "value": None, "placeholder": tr("launch.all_cases")}
         max_samples = draw_field(st.number_input, "max_samples", **look)
-        seed = draw_field(st.number_input, "seed", min_value=0, value=0)
     with second:
         epochs = draw_field(st.number_input, "epochs", min_value=1, value=1)
+    with third:
+        seed = draw_field(st.number_input, "seed", min_value=0, value=0)
+    with fourth:
         concurrency = draw_field(st.number_input, "concurrency", min_value=0, value=0)
     look = {"min_value": 0.0, "value": None, "step": 0.5, "placeholder": tr("launch.no_budget")}
     budget = draw_field(st.number_input, "budget", **look)

@@ -95,8 +95,9 @@ def _draw_application_facts(card: ApplicationCard) -> None:
 def draw_option_widgets(options: Iterable[OptionCard], prefix: str) -> dict[str, Any]:
     """Draw the options in two columns; returns name to value, without those left at the default."""
     values: dict[str, Any] = {}
-    columns = st.columns(2)
+    columns: list[Any] = []
     for number, option in enumerate(option for option in options if not option.derived):
+        columns = columns if number % 2 else st.columns(2)  # the keyboard goes by rows
         with columns[number % 2]:
             value = _draw_option_widget(option, f"{prefix}.{option.name}")
         if value not in (None, "", [], option.default) and value != _list_default_parts(

@@ -230,8 +230,8 @@ def _build_metric_config(frame: pd.DataFrame, key: str) -> dict[str, Any]:
     rank = narrow | {"width": 52, "help": tr("ranking.rank_help")}
     return {
         "rank": number_column("ranking.rank", **rank),
-        "target": link_column("common.target", f"{key}.target", "ranking.open_hint", width=220),
-        "score": tables.share_column("common.score", "%.1f", width=140),
+        "target": link_column("common.target", f"{key}.target", "ranking.open_hint", width=170),
+        "score": tables.share_column("common.score", "%.1f", width=115),
         "interval": text_column("ranking.interval", 105),
         "passed": link_column("ranking.passed", f"{key}.cases", "metrics.cases_help", width=86),
         "range": text_column("ranking.rank_range", help=tr("ranking.rank_range_help"), **narrow),

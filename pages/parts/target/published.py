@@ -208,7 +208,7 @@ def _draw_score_table(ranking: PublishedRanking, identity: str) -> None:
     config = {
         "benchmark": text_column("common.benchmark"),
         "metric": text_column("common.metric"),
-        "score": tables.share_column("common.score", "%.1f", width=140),
+        "score": tables.share_column("common.score", "%.1f", width=115),
         "interval": text_column("ranking.interval", 105),
         "claimed": number_column("published.claimed", "%.1f", help=tr("published.claimed_help")),
         "best": number_column("target.series.best", "%.1f"),
