@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from html import escape
 from typing import Any
 
 import pandas as pd
@@ -21,7 +22,7 @@ from pages.shared.wording import escape_markdown, look_up, to_plain_line, tr
 
 EVERY_ROW = 10_000  # rows before a table scrolls that is to be seen whole
 _ROW, _HEAD, _TALLEST = 35, 38, 400  # pixels
-_WIDE = 4  # columns that a phone has no room for
+_WIDE, _PAPER_ROWS = 4, 300  # columns that a phone has no room for; rows on paper
 
 
 def text_column(title: str, width: int | str | None = None, **look: Any) -> Any:
@@ -74,7 +75,36 @@ def draw_grid(
     look = {"placeholder": DASH, "hide_index": True, "alt": alt, **look}
     st.dataframe(frame, column_config=config, **look)
     if is_wide:
-        st.html(f'<p class="eb-swipe">{tr("common.swipe")}</p>')
+        hint = f'<p class="eb-swipe">{tr("common.swipe")}</p>'
+        st.html(hint + _build_paper_table(frame, config))
+
+
+def _build_paper_table(frame: pd.DataFrame, config: Mapping[str, Any]) -> str:
+    """The table in HTML, for paper: a grid ends there where it does on the screen."""
+    columns = [getattr(own := config.get(name, {}), "config", own) for name in frame.columns]
+    heads = [own.get("label", name) for own, name in zip(columns, frame.columns, strict=True)]
+    forms = [str((own.get("type_config") or {}).get("format") or "") for own in columns]
+    rows = [
+        [_format_paper_cell(value, form) for value, form in zip(row, forms, strict=True)]
+        for row in frame.head(_PAPER_ROWS).itertuples(index=False)
+    ]
+    return "<table class='eb-paper'>{}</table>".format(
+        "".join(
+            "<tr>{}</tr>".format("".join(f"<{tag}>{escape(str(cell))}</{tag}>" for cell in cells))
+            for tag, cells in (("th", heads), *(("td", row) for row in rows))
+        )
+    )
+
+
+def _format_paper_cell(value: Any, form: str) -> str:
+    """A cell by the format of its column, as the grid shows it."""
+    if not pd.api.types.is_scalar(value):
+        return ", ".join(map(str, value))
+    if pd.isna(value):
+        return DASH
+    if isinstance(value, bool | str) or not pd.api.types.is_number(value):
+        return str(value)[: 16 if hasattr(value, "minute") else None]
+    return form % value if "%" in form else f"{value:.0%}" if form == "percent" else f"{value:g}"
 
 
 def to_number(value: Any) -> float | None:

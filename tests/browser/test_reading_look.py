@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from io import BytesIO
+
 import pytest
 
 pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install -e .[dev]")
 
 from playwright.sync_api import expect
+from pypdf import PdfReader
 
 from evalcore.settings import Settings
 from tests.support.boards import Plan, make_run
@@ -40,6 +43,29 @@ def test_on_paper_no_column_of_a_table_is_cut_off(url, page, address):
         assert not controls.count() or controls.is_hidden()
 
 
+@pytest.mark.parametrize(
+    "address", ["/metrics?metric=execution_accuracy", "/runs", "/target?key=openai%3Astrong"]
+)
+def test_on_paper_a_wide_grid_is_whole(url, page, address):
+    """A grid is a canvas that ends where it does on the screen: paper has its table in its place,
+    and so has the PDF that a browser prints."""
+    page.goto(f"{url}{address}")
+    page.get_by_test_id("stDataFrame").last.wait_for()
+    settle(page)
+    heads = page.locator(".eb-paper th").all_text_contents()
+    assert len(heads) >= 7
+    pdf = PdfReader(BytesIO(page.pdf(prefer_css_page_size=True)))
+    printed = "".join("".join(sheet.extract_text() for sheet in pdf.pages).split())
+    assert not [head for head in (*heads, "openai:strong") if "".join(head.split()) not in printed]
+
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 688, "height": 1000})
+    assert page.locator('[data-testid="stDataFrame"]:visible').count() == 0
+    cells = page.locator(".eb-paper tr > *")
+    rights = cells.evaluate_all("all => all.map(one => one.getBoundingClientRect().right)")
+    assert max(rights) <= 688
+
+
 @pytest.mark.full
 def test_on_paper_there_are_no_controls_and_nothing_is_cut_off(url, page):
     page.goto(f"{url}/methodology")
@@ -58,5 +84,5 @@ def test_on_paper_there_are_no_controls_and_nothing_is_cut_off(url, page):
     page.emulate_media(media="print")
     page.set_viewport_size({"width": 688, "height": 1000})
     assert page.get_by_test_id("stMetric").first.bounding_box()["width"] >= 120
-    table = page.get_by_test_id("stDataFrame").first.bounding_box()
+    table = page.locator(".eb-paper").first.bounding_box()
     assert table["x"] + table["width"] <= 688
