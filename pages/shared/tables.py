@@ -82,7 +82,8 @@ def draw_grid(
 def _build_paper_table(frame: pd.DataFrame, config: Mapping[str, Any]) -> str:
     """The table in HTML, for paper: a grid ends there where it does on the screen."""
     columns = [getattr(own := config.get(name, {}), "config", own) for name in frame.columns]
-    heads = [own.get("label", name) for own, name in zip(columns, frame.columns, strict=True)]
+    labels = [own.get("label") for own in columns]
+    heads = [name if own is None else own for own, name in zip(labels, frame.columns, strict=True)]
     forms = [str((own.get("type_config") or {}).get("format") or "") for own in columns]
     rows = [
         [_format_paper_cell(value, form) for value, form in zip(row, forms, strict=True)]
