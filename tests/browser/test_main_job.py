@@ -16,6 +16,9 @@ from tests.support.loopback_server import Options
 from tests.support.page_stores import CORRUPT, METRIC, RUN, corrupt_run, evidence_run
 
 RUN_TIME = 120_000  # milliseconds a run of the baseline may take on a busy machine
+MOST_CLICKS = 5  # from the form, once the key is typed, to the row of the run
+#: Counts clicks as long as the page is not loaded anew, which the main job never does.
+COUNT_CLICKS = "window.clicks = 0; addEventListener('click', () => { window.clicks++ }, true)"
 HEADER, ROW = 36, 35  # heights of a grid, in pixels
 
 
@@ -37,6 +40,7 @@ def click_cell(page, row: int, x: int) -> None:
 def test_the_main_job_from_launch_to_case(served, page):
     page.goto(f"{served.url}/launch")
     heading(page, "Launch an evaluation")
+    page.evaluate(COUNT_CLICKS)
     page.get_by_role("button", name="Start").click()
 
     page.wait_for_url(re.compile(r"/runs\?run=[0-9]{8}-"), timeout=RUN_TIME)
@@ -49,6 +53,7 @@ def test_the_main_job_from_launch_to_case(served, page):
     page.get_by_role("link", name="Ranking").last.click()
     page.wait_for_url(re.compile(rf"^{re.escape(served.url)}/\?.*run={run}"))
     expect(page.locator(".eb-own-run")).to_contain_text("Your run:")
+    assert 0 < page.evaluate("window.clicks") <= MOST_CLICKS
     page.locator('.eb-table tr[aria-current="true"] a').click()
 
     page.wait_for_url(re.compile(r"/target\?.*key=baseline"))
@@ -87,6 +92,7 @@ def test_a_model_comes_from_its_key_to_its_own_row_in_two_clicks(served, page):
         page.locator('input[type="password"]').first.fill("sk-of-this-session")
         page.keyboard.press("Enter")
         settle(page)
+        page.evaluate(COUNT_CLICKS)
 
         page.get_by_role("button", name="Start").click()
         page.wait_for_url(re.compile(r"/runs\?run=[0-9]{8}-"), timeout=RUN_TIME)
@@ -96,6 +102,7 @@ def test_a_model_comes_from_its_key_to_its_own_row_in_two_clicks(served, page):
         page.wait_for_url(re.compile(f"run={run}"))
         expect(page.locator('.eb-table tr[aria-current="true"]')).to_contain_text("your run")
         expect(page.locator(".eb-own-run")).to_contain_text("Your run:")
+        assert 0 < page.evaluate("window.clicks") <= MOST_CLICKS
         assert "sk-of-this-session" not in page.content()
 
 
