@@ -11,7 +11,7 @@ from evalcore.settings import Settings
 from evalcore.target_cards import TargetCard, colour_of, save_card
 from evalcore.views import stored_boards
 from tests.support.boards import Plan, make_run
-from tests.support.pages import APP, chart_rows, open_page, store, table, words
+from tests.support.pages import APP, chart_rows, drawn_html, open_page, store, table, words
 
 pytestmark = pytest.mark.slow
 
@@ -203,3 +203,6 @@ def test_hostile_names_stay_text(store):
     app = open_page("metrics")
     assert name in list(table(app, "rank")["target"])
     assert "![x](" not in words(app)
+    on_paper = "".join(drawn_html(app))
+    assert "p.png)&lt;b&gt;:red" in on_paper
+    assert "<b>" not in on_paper

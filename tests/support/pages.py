@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -80,11 +81,15 @@ def _ask(app: AppTest, language: str, query: dict[str, str]) -> None:
         app.query_params[key] = value
 
 
+_PAPER = re.compile("<table class='eb-paper'>.*?</table>", re.DOTALL)
+
+
 def words(app: AppTest) -> str:
-    """Every text on the page that is read as Markdown, and that of our own HTML, one a line."""
+    """Every text on the page that is read as Markdown, and that of our own HTML, one a line; not
+    the cells of grids, which stand in HTML for paper."""
     kinds = ("title", "subheader", "markdown", "caption", "warning", "error", "info")
     texts = [str(element.value) for kind in kinds for element in getattr(app, kind)]
-    return "\n".join([*texts, *(read_html_text(body) for body in drawn_html(app))])
+    return "\n".join([*texts, *(read_html_text(_PAPER.sub("", body)) for body in drawn_html(app))])
 
 
 def chart_rows(app: AppTest, number: int) -> pd.DataFrame:
