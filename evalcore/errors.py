@@ -103,7 +103,7 @@ class TargetFailure(EvalboardError):
 
     def __init__(self, failure: Failure) -> None:
         self.failure = failure
-        super().__init__(failure.message)
+        super().__init__(failure.localizable_message)
 
 
 class EnvironmentFailure(EvalboardError):

@@ -76,7 +76,7 @@ class SubParsersAction(argparse._SubParsersAction):  # type: ignore[type-arg]
 
 
 class ListAction(argparse.Action):
-    """A flag for several values: apart by spaces or commas, and the flag may be repeated."""
+    """A flag for several values: separated by spaces or commas, and the flag may be repeated."""
 
     def __call__(
         self,

@@ -54,15 +54,15 @@ def add_run_flags(sub: argparse.ArgumentParser) -> None:
         nargs="+",
         action=ListAction,
         metavar="B",
-        help="benchmarks to run, apart by spaces or commas; `evalcore list benchmarks` lists them; "
-        "all: the four of slm-evals",
+        help="benchmarks to run, separated by spaces or commas; `evalcore list benchmarks` lists "
+        "them; all: the four of slm-evals",
     )
     sub.add_argument(
         "--metrics",
         nargs="+",
         action=ListAction,
         metavar="M",
-        help="run only these metrics, apart by spaces or commas (default: all)",
+        help="run only these metrics, separated by spaces or commas (default: all)",
     )
     sub.add_argument(
         "--dataset", metavar="PATH|NAME", help="dataset to use (default: the bundled cases)"

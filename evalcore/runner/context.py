@@ -11,6 +11,7 @@ import msgspec
 
 from evalcore.benchmarks.base import Benchmark, ToolCallMode
 from evalcore.errors import TargetFailure
+from evalcore.i18n import Note
 from evalcore.intake import add_numbers
 from evalcore.records import (
     Call,
@@ -86,7 +87,7 @@ async def _try_tools(channel: Channel, deadline: float) -> str | None:
         await channel.generate(_PROBE, 0, deadline)
     except TargetFailure as error:
         if _refuses_tools(error.failure):
-            return error.failure.message
+            return error.failure.localizable_message
         if error.failure.status == _BROKEN:
             return None
         raise
@@ -208,7 +209,7 @@ class SampleContext:
             async with asyncio.timeout_at(self.deadline):
                 return await channel.generate(request, self.epoch, self.deadline)
         except TimeoutError:
-            message = f"no answer within the {self.channels.sample_limit:.0f} s allowed"
+            message = Note("run_sample_time", seconds=f"{self.channels.sample_limit:.0f}")
             raise TargetFailure(Failure(kind="timeout", message=message)) from None
 
     def _count_completion(self, completion: Completion) -> None:

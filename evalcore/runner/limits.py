@@ -76,7 +76,7 @@ class WaitTooLong(Exception):
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
-        super().__init__(f"the server asks to wait {seconds:.0f} s")
+        super().__init__(Note("failure_wait", seconds=f"{seconds:.0f}"))
 
 
 class Pacer:
@@ -319,7 +319,7 @@ class Breaker:
         if cause is None or self._alike >= self._ENOUGH:
             return
         self._alike = self._alike + 1 if cause == self._cause else 1
-        self._cause, self._words = cause, failure.message
+        self._cause, self._words = cause, failure.localizable_message
 
 
 async def with_retries(
@@ -393,5 +393,6 @@ def _compute_wait(failure: Failure, count: int, rules: RetryPolicy) -> float:
 
 
 def _too_long(failure: Failure, wait: float) -> Failure:
-    message = f"{failure.message} (the next try, in {wait:.0f} s, is past the sample's time limit)"
-    return msgspec.structs.replace(failure, message=message)
+    problem = failure.localizable_message
+    message = Note("failure_past_limit", problem=problem, seconds=f"{wait:.0f}")
+    return msgspec.structs.replace(failure, message=message, packed_notes={})

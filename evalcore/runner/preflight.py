@@ -175,9 +175,9 @@ class _Probe:
     def note_failed_start(self, failure: Failure) -> None:
         """Tell a wrong key from an unknown model and from a server that is down."""
         if failure.status in (401, 403):
-            self.learn("key", "no", failure.message)
+            self.learn("key", "no", failure.localizable_message)
         elif failure.status == 404:
-            self.learn("model", "no", failure.message)
+            self.learn("model", "no", failure.localizable_message)
 
     def note_usage(self, answer: Completion) -> None:
         counted = None not in (answer.usage.input_tokens, answer.usage.output_tokens)
@@ -213,7 +213,7 @@ class _Probe:
             at=utc_now(),
             ok=failure is None,
             requests=self.requests,
-            message=failure.message if failure else Note("connection_answered"),
+            message=failure.localizable_message if failure else Note("connection_answered"),
             capabilities=tuple(self.learned.get(n, Capability(n, "unknown")) for n in names),
         )
 

@@ -445,10 +445,10 @@ def _describe_exit(child: subprocess.Popen[bytes]) -> str:
     try:
         status = child.wait(_DYING_SECONDS)
     except subprocess.TimeoutExpired:
-        return "it closed its pipe"
+        return Note("end_pipe")
     if status < 0:
         return signal.strsignal(-status) or f"signal {-status}"
-    return f"exit status {status}"
+    return Note("end_status", status=status)
 
 
 def _require_pipe(pipe: IO[bytes] | None) -> IO[bytes]:

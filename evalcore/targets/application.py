@@ -156,7 +156,7 @@ class ServiceSession:
             if isinstance(following, Failure):
                 return following
             outgoing = following
-        return Failure(kind="permanent", message=f"more than {_MAX_REDIRECTS} redirects")
+        return Failure(kind="permanent", message=Note("service_redirects", count=_MAX_REDIRECTS))
 
     def _open_connections(self) -> Connections:
         if self._connections is None:
@@ -179,8 +179,7 @@ def _build_redirect(
     """The request that a redirect asks for; to another host none goes, for it holds the key."""
     target = urljoin(outgoing.url, headers.get("Location", ""))
     if urlsplit(target)[:2] != urlsplit(outgoing.url)[:2]:
-        message = "the service redirects to another host, which is not followed"
-        return Failure(kind="permanent", message=message, status=status)
+        return Failure(kind="permanent", message=Note("service_other_host"), status=status)
     if status in _SAME_METHOD_REDIRECTS:
         return msgspec.structs.replace(outgoing, url=target, query={})
     return ServiceRequest("GET", target, reply=outgoing.reply)
@@ -203,14 +202,13 @@ async def _parse_service_reply(
         return failures.from_status(response.status, headers, text, variables or _NO_KEY)
     if kind == "text":
         text = body.decode("utf-8", "replace").strip()  # never by a charset that a server names
-        return {"text": text} if text else failures.malformed_failure("an empty body")
+        return {"text": text} if text else failures.malformed_failure(Note("reply_empty"))
     try:
         return decode_json(body)
     except IntakeError:
         start = body[:200].decode("utf-8", "replace").strip()
-        return failures.malformed_failure(
-            f"status {response.status} with no JSON: {start or 'nothing'}"
-        )
+        note = Note("reply_no_json", status=response.status, text=start)
+        return failures.malformed_failure(note if start else Note("reply_empty"))
 
 
 _MAX_LOST_POLLS = 5  # polls in a row without a reply, after which the task is given up
@@ -362,10 +360,10 @@ class Application:
             raise self._build_target_failure("permanent", f"{self.key}: {error}") from None
         text = redact_keys(values.extract_service_answer(branch, reply), self._keys)
         if not text:
-            problem = f"the service's reply has no answer at {branch.extract}"
+            problem = Note("service_no_answer", path=branch.extract)
             raise TargetFailure(failures.malformed_failure(problem))
         if len(text) > ANSWER_LIMIT:
-            problem = f"the service's answer has more than {ANSWER_LIMIT:,} characters"
+            problem = Note("service_long", count=f"{ANSWER_LIMIT:,}")
             raise TargetFailure(failures.malformed_failure(problem))
         return Completion(text=text, latency=time.perf_counter() - began, model=self.info.title)
 
@@ -456,16 +454,14 @@ class Application:
                 if values.find_met_condition(poll.done, reply):
                     return reply
             if time.monotonic() + pause > until:
-                raise self._build_target_failure(
-                    "timeout", f"no result within {patience:g} s of polling"
-                )
+                note = Note("service_late", seconds=f"{patience:g}")
+                raise self._build_target_failure("timeout", note)
             await asyncio.sleep(pause)
 
     def _build_service_error(self, branch: Branch, reply: Any, kind: FailureKind) -> TargetFailure:
         message = values.find_value(reply, branch.message)
-        return self._build_target_failure(
-            kind, f"the service reports an error: {message or 'without a message'}"
-        )
+        note = Note("service_error", message=message) if message else Note("service_error_bare")
+        return self._build_target_failure(kind, note)
 
     def _build_target_failure(self, kind: FailureKind, message: str) -> TargetFailure:
         failure = Failure(kind=kind, message=message)

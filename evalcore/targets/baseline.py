@@ -87,8 +87,8 @@ class Baseline:
         reference = card.baselines.get(self.name) if card else None
         if reference is None:
             benchmarks = ", ".join(list_baseline_benchmarks(self.name))
-            message = f"{self.key} answers {benchmarks}, not {benchmark}"
-            raise TargetFailure(Failure(kind="permanent", message=message))
+            note = Note("baseline_other", target=self.key, names=benchmarks, benchmark=benchmark)
+            raise TargetFailure(Failure(kind="permanent", message=note))
         answer = await asyncio.to_thread(call_reference, reference, benchmark, request, self)
         if isinstance(answer, str):
             return Completion(text=answer)

@@ -10,10 +10,9 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-import msgspec
-
 from evalcore.access.secrets import scrub_secrets
 from evalcore.errors import IntakeError
+from evalcore.i18n import Note
 from evalcore.intake.http import decode_json
 from evalcore.plain_text import to_single_line
 from evalcore.records import Failure, FailureKind
@@ -40,7 +39,7 @@ _NO_CREDIT_WORDS = re.compile(
 )
 #: A request that is too large for the tokens of a minute, which some say by 413 (Groq).
 TOO_LARGE_FOR_RATE = re.compile(r"(?i)tokens per (minute|day)|\b[tr]p[md]\b|rate.?limit")
-_HINTS = {402: "the account has no credit", 404: "check the model's name and base_url"}
+_HINTS = {402: Note("failure_credit"), 404: Note("failure_model")}
 #: The server says that it could not digest what the model wrote: a matter of the model.
 _MODEL_OUTPUT = re.compile(
     r"""(?ixs)
@@ -54,37 +53,38 @@ _MODEL_OUTPUT = re.compile(
     """
 )
 #: How the failure of a request begins of which nothing came in time.
-STALLED = "no answer within the time limit"
-#: aiohttp's and the standard library's exceptions by class name (their base classes count too).
+STALLED = Note("failure_stalled")
+#: aiohttp's and the standard library's exceptions by class name (their base classes count too):
+#: the kind of failure and the code of its note.
 _TRANSPORT: dict[str, tuple[FailureKind, str]] = {
-    "TookTooLong": ("timeout", "no whole answer within the option whole_timeout"),
-    "Redirected": ("permanent", "the server redirects to another address; set base_url to it"),
-    "IntakeError": ("malformed", "the streamed answer holds what is no JSON object"),
-    "ClientConnectorCertificateError": ("permanent", "the server's certificate was rejected"),
-    "ClientConnectorSSLError": ("permanent", "no secure connection to the server"),
-    "ClientConnectorError": ("retryable", "no connection to the server; is it running?"),
-    "InvalidURL": ("permanent", "base_url is no usable address"),
-    "ServerTimeoutError": ("retryable", STALLED),
-    "TimeoutError": ("retryable", STALLED),
-    "ServerDisconnectedError": ("retryable", "the server closed the connection unanswered"),
-    "ClientPayloadError": ("malformed", "the answer was cut off before its end"),
-    "ClientResponseError": ("malformed", "the answer is not HTTP"),
-    "ReplyTooLarge": ("malformed", "the reply is larger than the setting max_reply_bytes allows"),
-    "ReplyUnreadable": ("malformed", "the answer's compression is broken, or was not asked for"),
-    "OutOfReach": ("permanent", "no connection is made to this address"),
-    "ConnectionError": ("retryable", "the connection was reset"),
-    "ClientConnectionError": ("retryable", "the connection was lost"),
-    "OSError": ("retryable", "the connection was lost"),
+    "TookTooLong": ("timeout", "failure_whole"),
+    "Redirected": ("permanent", "failure_redirected"),
+    "IntakeError": ("malformed", "failure_stream"),
+    "ClientConnectorCertificateError": ("permanent", "failure_certificate"),
+    "ClientConnectorSSLError": ("permanent", "failure_insecure"),
+    "ClientConnectorError": ("retryable", "failure_unconnected"),
+    "InvalidURL": ("permanent", "failure_address"),
+    "ServerTimeoutError": ("retryable", "failure_stalled"),
+    "TimeoutError": ("retryable", "failure_stalled"),
+    "ServerDisconnectedError": ("retryable", "failure_unanswered"),
+    "ClientPayloadError": ("malformed", "failure_cut_off"),
+    "ClientResponseError": ("malformed", "failure_not_http"),
+    "ReplyTooLarge": ("malformed", "failure_too_large"),
+    "ReplyUnreadable": ("malformed", "failure_compression"),
+    "OutOfReach": ("permanent", "failure_egress"),
+    "ConnectionError": ("retryable", "failure_reset"),
+    "ClientConnectionError": ("retryable", "failure_lost"),
+    "OSError": ("retryable", "failure_lost"),
 }
 #: Names of the other client, which also wraps those above and what is in neither table: they count
 #: only where nothing lies beneath.
 _PLAIN_TRANSPORT: dict[str, tuple[FailureKind, str]] = {
-    "Redirected": ("permanent", "the server redirects to another address; set base_url to it"),
-    "IntakeError": ("malformed", "the streamed answer holds what is no JSON object"),
-    "ConnectError": ("retryable", "no connection to the server; is it running?"),
-    "TimeoutException": ("retryable", "no answer within the time limit"),
-    "RemoteProtocolError": ("retryable", "the server closed the connection unanswered"),
-    "NetworkError": ("retryable", "the connection was lost"),
+    "Redirected": ("permanent", "failure_redirected"),
+    "IntakeError": ("malformed", "failure_stream"),
+    "ConnectError": ("retryable", "failure_unconnected"),
+    "TimeoutException": ("retryable", "failure_stalled"),
+    "RemoteProtocolError": ("retryable", "failure_unanswered"),
+    "NetworkError": ("retryable", "failure_lost"),
 }
 _WAIT_HINT = re.compile(
     r"(?i)(?:(?:try|retry|again|wait|retrying)\b[^0-9\"{}]{0,30}?\b(?:in|after|for)|please wait"
@@ -100,8 +100,10 @@ _DURATION = re.compile(r"([0-9.]+)(ms|s|m|h|d)")
 
 def sanitize_failure(failure: Failure, keys: Iterable[str | None]) -> Failure:
     """The failure with a message that holds no key, in one line of at most 500 characters."""
-    text = to_single_line(scrub_secrets(failure.message, keys), _MAX_MESSAGE_CHARS)
-    return msgspec.structs.replace(failure, message=text)
+    hidden = list(keys)
+    return failure.with_message(
+        lambda text: to_single_line(scrub_secrets(text, hidden), _MAX_MESSAGE_CHARS)
+    )
 
 
 #: Codes of a refusal of the prompt by policy, and the words of servers that have no code.
@@ -137,14 +139,12 @@ def from_status(
     names the variable that should hold the key."""
     body = body[:_MAX_BODY_CHARS]
     kind = _classify_status(status, body)
-    hint = _HINTS.get(status, "")
-    if status in (401, 403):
-        hint = _key_hint(key_env, key_sent)
-    words = [f"HTTP {status}", provider_message(body), hint]
+    hint = _key_hint(key_env, key_sent) if status in (401, 403) else _HINTS.get(status)
+    problem = ": ".join(filter(None, [f"HTTP {status}", provider_message(body)]))
     waits = kind in ("rate_limited", "retryable")
     return Failure(
         kind=kind,
-        message=": ".join(word for word in words if word),
+        message=Note("failure_hint", problem=problem, hint=hint) if hint else problem,
         status=status,
         retry_after=parse_retry_after(headers, body) if waits else None,
         model_text=_read_failed_generation(body) if kind == "model_output" else "",
@@ -248,12 +248,12 @@ def _classify_status(status: int, body: str) -> FailureKind:
     return "permanent" if status >= 400 else "malformed"
 
 
-def _key_hint(key_env: str, key_sent: bool) -> str:
+def _key_hint(key_env: str, key_sent: bool) -> Note:
     if not key_env:
-        return "no key was sent; name the variable that holds it with the option api_key_env"
+        return Note("failure_key_unnamed")
     if not key_sent:
-        return f"no key was sent; the variable {key_env} should hold it"
-    return f"check the key in the variable {key_env}"
+        return Note("failure_key_unset", variable=key_env)
+    return Note("failure_key", variable=key_env)
 
 
 def from_exception(error: BaseException) -> Failure:
@@ -266,9 +266,10 @@ def from_exception(error: BaseException) -> Failure:
         for cause in candidates:
             for base in type(cause).__mro__:
                 if base.__name__ in table:
-                    kind, words = table[base.__name__]
-                    return Failure(kind=kind, message=f"{words} ({type(cause).__name__})")
-    return Failure(kind="malformed", message=f"the exchange broke: {type(error).__name__}")
+                    kind, code = table[base.__name__]
+                    problem = Note("failure_named", problem=Note(code), name=type(cause).__name__)
+                    return Failure(kind=kind, message=problem)
+    return Failure(kind="malformed", message=Note("failure_broken", name=type(error).__name__))
 
 
 def _iter_causes(error: BaseException) -> Iterator[BaseException]:
@@ -315,9 +316,7 @@ def from_error_body(error: Any) -> Failure:
             return from_status(int(code), {}, body)
         if code in _STATUSES_OF_CODES:
             return from_status(_STATUSES_OF_CODES[code], {}, body)
-    return malformed_failure(
-        f"status 200 with an error in place of an answer: {provider_message(body)}"
-    )
+    return malformed_failure(Note("reply_error", message=provider_message(body)))
 
 
 def malformed_failure(message: str) -> Failure:

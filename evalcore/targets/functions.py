@@ -206,8 +206,8 @@ def _to_completion(name: str, answer: Any, seconds: float) -> Completion:
             for number, call in enumerate(reply.tool_calls)
         )
     except (msgspec.ValidationError, TypeError, ValueError) as error:
-        message = f"{name} returned a {type(answer).__name__} that is no answer: {error}"
-        raise TargetFailure(Failure(kind="permanent", message=message)) from None
+        note = Note("function_answer", name=name, kind=type(answer).__name__, error=error)
+        raise TargetFailure(Failure(kind="permanent", message=note)) from None
     return Completion(
         text=reply.content or "",
         tool_calls=calls,

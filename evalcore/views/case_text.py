@@ -105,7 +105,9 @@ def _format_verdict(view: CaseView, language: str) -> str:
             **{str(name): _format_cell(value) for name, value in sorted(verdict.details.items())},
         }
     elif episode is not None and episode.failure is not None:
-        facts["because"] = translate_note(episode.failure.message, language, in_terminal=True)
+        facts["because"] = translate_note(
+            episode.failure.localizable_message, language, in_terminal=True
+        )
     return _format_facts(facts, language)
 
 

@@ -9,8 +9,9 @@ import aiohttp
 import httpx2
 import pytest
 
+from evalcore.i18n import translate_note
 from evalcore.intake.http import ReplyUnreadable
-from evalcore.records import Failure
+from evalcore.records import Failure, from_json, to_json
 from evalcore.targets import failures
 from evalcore.targets.failures import (
     from_exception,
@@ -220,6 +221,20 @@ def test_clean_scrubs_before_it_cuts_and_keeps_one_line():
     assert cleaned.endswith("…")
     short = sanitize_failure(Failure(kind="permanent", message="a\n b"), []).message
     assert short == "a b"
+
+
+def test_a_failure_is_told_in_the_language_of_the_reader_and_holds_no_key_in_either():
+    key = "Zq7plusEquals0123456789"
+    refused = from_status(401, {}, body(f"Incorrect API key: {key}\n"), "MY_KEY")
+    stored = from_json(Failure, to_json(sanitize_failure(refused, [key])))
+    assert key not in to_json(stored).decode()
+    assert stored.message.startswith("HTTP 401: Incorrect API key: ")
+    chinese = translate_note(stored.localizable_message, "zh")
+    assert chinese.startswith("HTTP 401: Incorrect API key: ")
+    assert chinese.endswith("：请检查环境变量 MY_KEY 中的密钥")
+    lost = from_json(Failure, to_json(from_exception(ConnectionResetError())))
+    assert lost.message == "the connection was reset (ConnectionResetError)"
+    assert translate_note(lost.localizable_message, "zh") == "连接被重置（ConnectionResetError）"
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,8 @@ from evalcore.benchmarks.tau_bench import score as tau_score
 from evalcore.i18n import LANGUAGES, load_catalogue
 from evalcore.sandbox.program import Ending
 from evalcore.sqlkit.equivalence import evidence
+from evalcore.targets import failures
+from evalcore.targets.endpoint import gemini
 from tests.support.rows import each_row
 
 ROOT = Path(__file__).parents[2]
@@ -59,6 +61,11 @@ COMPUTED_CODES = {
         "gold_variant_alone",
         "gold_counterexample_alone",
     ],
+    ("targets/failures.py", "code"): [
+        *(code for _, code in failures._TRANSPORT.values()),
+        *(code for _, code in failures._PLAIN_TRANSPORT.values()),
+    ],
+    ("targets/endpoint/gemini.py", "code"): [code for _, code in gemini._FAILURES.values()],
     ("benchmarks/tau_bench/score.py", "f'end_{ended}'"): [
         f"end_{ending}" for ending in tau_score.ENDINGS
     ],
@@ -75,6 +82,7 @@ COMPUTED_VALUES = {
 OTHER_TEXTS = {
     ("exchange/bundle/contents.py", "is missing"),
     ("web/answers.py", "longer than \0 characters"),
+    ("benchmarks/gaia/tools/web_tools.py", "more than \0 redirects"),  # what a model reads
     ("sandbox/filesystem.py", "\0 cannot be read: \0"),  # what a model reads
 }
 

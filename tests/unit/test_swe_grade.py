@@ -240,7 +240,7 @@ def test_columns_of_older_rows():
         ({"PASS_TO_PASS": None}, "PASS_TO_PASS must be a list"),
         ({"PASS_TO_PASS": [1]}, "PASS_TO_PASS must be a list"),
         ({"PASS_TO_PASS": "[" * 100_000}, "PASS_TO_PASS must be a list"),
-        ({"eval_type": "other"}, "eval_type 'other' is none of pass_and_fail, fail_only"),
+        ({"eval_type": "other"}, "eval_type 'other' is not one of pass_and_fail, fail_only"),
         ({"eval_type": ["x"]}, "eval_type"),
         ({"log_parser": "parse_log_other"}, "log parser 'parse_log_other' is not known here"),
     ],

@@ -136,18 +136,18 @@ def test_a_checkout_is_read_and_never_run(tmp_path):
 @pytest.mark.parametrize(
     ("source", "problem"),
     [
-        ("TASKS = [Task(user_id=open('x'))]", "is no file of tasks"),
+        ("TASKS = [Task(user_id=open('x'))]", "is not a file of tasks"),
         ("TASKS = [Task('x')]", "line 1 is no Task"),
         ("TASKS = [Other(user_id='x')]", "line 1 is no Task"),
         ("TASKS = [Task(**{})]", "line 1"),
         ("TASKS = [Task(actions=[print('x')])]", "line 1 is no Action"),
         ("TASKS = [__import__('os').system('x')]", "line 1 is no Task"),
         ("TASKS = load()", "assigns no list of tasks"),
-        ("TASKS = [", "is no file of tasks"),
-        ("TASKS = [" + "(" * 500 + "]", "is no file of tasks"),
-        ("TASKS = [Task(user_id=" + "-" * 5000 + "1)]", "is no file of tasks"),
-        ("TASKS = [Task(user_id={[]: 1})]", "is no file of tasks"),
-        ("x = 1\0", "is no file of tasks"),
+        ("TASKS = [", "is not a file of tasks"),
+        ("TASKS = [" + "(" * 500 + "]", "is not a file of tasks"),
+        ("TASKS = [Task(user_id=" + "-" * 5000 + "1)]", "is not a file of tasks"),
+        ("TASKS = [Task(user_id={[]: 1})]", "is not a file of tasks"),
+        ("x = 1\0", "is not a file of tasks"),
     ],
 )
 def test_a_checkout_with_anything_but_literals_is_refused(tmp_path, source, problem):
@@ -233,7 +233,7 @@ def test_a_broken_table_is_named(tmp_path, content, problem):
     [
         ("[]", "line 2: is not a JSON object"),
         ("{", "line 2: is not JSON"),
-        ("{}", "line 2: is no task"),
+        ("{}", "line 2: is not a task"),
         (json.dumps({**ROW, "actions": [{"kwargs": {}}]}), r"actions\[0\]"),
         (json.dumps({**ROW, "actions": [{"name": "x", "kwargs": []}]}), r"kwargs"),
         (json.dumps({**ROW, "outputs": [1]}), "outputs"),

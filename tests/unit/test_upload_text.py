@@ -106,7 +106,7 @@ def test_csv_is_read(name):
 
 BROKEN_CSV = {
     "only a header": ("case_id,sql\n", 0, "", "contains no cases"),
-    "unknown column": ("case_id,sqll\na,b", 1, "", "'sqll', which is none of: case_id"),
+    "unknown column": ("case_id,sqll\na,b", 1, "", "'sqll', which is not one of: case_id"),
     "column twice": ("sql,sql\na,b", 1, "", "two columns named 'sql'"),
     "too few cells": ("case_id,sql\na", 2, "", "has 1 cells, the header has 2"),
     "too many cells": ("case_id,sql\na,b,c", 2, "", "has 3 cells, the header has 2"),

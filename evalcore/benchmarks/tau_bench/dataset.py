@@ -78,7 +78,8 @@ def _load_file_samples(source: DatasetSource, domain: str) -> list[Sample]:
         line = CaseLine(path, number, row)
         name = row.get("domain", DOMAIN_NAMES[0] if domain == BOTH else domain)
         if name not in DOMAINS:
-            line.raise_field_error("domain", f"{str(name)[:40]!r} is none of {', '.join(DOMAINS)}")
+            note = Note("upload_none_of", value=repr(str(name)[:40]), names=", ".join(DOMAINS))
+            line.raise_field_error("domain", note)
         if domain not in (name, BOTH) or (source.metrics and name not in source.metrics):
             continue
         if is_state_row(row):

@@ -165,7 +165,7 @@ def list_models(context: TaskContext, request: RunRequest) -> list[ServedModel]:
     try:
         return list(asyncio.run(list_served_models(spec, settings, secrets)))
     except TargetFailure as error:
-        raise UsageError(error.failure.message) from None
+        raise UsageError(error.failure.localizable_message) from None
 
 
 async def _probe_endpoint(target: Target, spec: TargetSpec, settings: Settings) -> ConnectionReport:
@@ -185,7 +185,7 @@ async def _test_target(target: Target, probe: GenerationRequest) -> ConnectionRe
     except TargetFailure as error:
         if error.failure.kind == "timeout":  # of a task that a service has taken
             return ConnectionReport(ok=True, message=Note("connection_working"))
-        return ConnectionReport(ok=False, message=error.failure.message)
+        return ConnectionReport(ok=False, message=error.failure.localizable_message)
     finally:
         await target.close()
     return ConnectionReport(

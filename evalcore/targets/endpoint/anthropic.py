@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 from urllib.parse import quote
 
+from evalcore.i18n import Note
 from evalcore.intake import add_counts
 from evalcore.records import (
     Completion,
@@ -215,7 +216,7 @@ def _build_image(image: str) -> dict[str, Any]:
 def parse_message(reply: Any, sent: Mapping[str, Any]) -> Completion | Failure:
     """Read the JSON of a message; a Failure where it holds no answer."""
     if not isinstance(reply, dict):
-        return failures.malformed_failure("status 200 with JSON that is no object")
+        return failures.malformed_failure(Note("reply_no_object"))
     if reply.get("error"):
         return fail_by_code(reply["error"], _ERRORS)
     finish = read_finish_reason(reply.get("stop_reason"))
@@ -224,7 +225,7 @@ def parse_message(reply: Any, sent: Mapping[str, Any]) -> Completion | Failure:
     blocks = reply.get("content")
     blocks = [{"type": "text", "text": blocks}] if isinstance(blocks, str) else blocks
     if not isinstance(blocks, list):
-        return failures.malformed_failure("status 200 without content")
+        return failures.malformed_failure(Note("reply_without", field="content"))
     texts: list[str] = []
     thoughts: list[str] = []
     calls: list[ToolCall] = []

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from evalcore.i18n import Note
 from evalcore.intake import add_numbers, read_cost
 from evalcore.intake.http import ANSWER_LIMIT, repair_escapes
 from evalcore.records import (
@@ -193,7 +194,7 @@ def parse_chat_completion(reply: Any, sent: Mapping[str, Any]) -> Completion | F
     """Read the JSON of a reply of status 200; a Failure where it holds no completion. `sent` are
     the parameters that went out."""
     if not isinstance(reply, dict):
-        return failures.malformed_failure("status 200 with JSON that is no object")
+        return failures.malformed_failure(Note("reply_no_object"))
     choices = reply.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else None
     choice = find_choice(choices) or (first if isinstance(first, dict) else {})
@@ -212,19 +213,17 @@ def parse_chat_completion(reply: Any, sent: Mapping[str, Any]) -> Completion | F
     if message is None and isinstance(choice.get("text"), str):  # of the older completions
         message = {"content": choice["text"]}
     if not isinstance(message, dict):
-        return failures.malformed_failure("status 200 without choices")
+        return failures.malformed_failure(Note("reply_without", field="choices"))
     try:
         text, reasoning = _parse_message_texts(message)
         calls = _parse_reply_tool_calls(_find_reply_calls(message))
     except (TypeError, AttributeError, KeyError):
-        return failures.malformed_failure(
-            "status 200 with a message whose parts have the wrong type"
-        )
+        return failures.malformed_failure(Note("reply_wrong_type"))
     if len(text) + len(reasoning) + sum(len(call.arguments) for call in calls) > ANSWER_LIMIT:
-        return failures.malformed_failure(f"status 200 with more than {ANSWER_LIMIT:,} characters")
+        return failures.malformed_failure(Note("reply_long", count=f"{ANSWER_LIMIT:,}"))
     opaque = _collect_echoed(message, calls)
     if opaque and len(to_json(opaque)) > ANSWER_LIMIT:
-        return failures.malformed_failure(f"status 200 with more than {ANSWER_LIMIT:,} characters")
+        return failures.malformed_failure(Note("reply_long", count=f"{ANSWER_LIMIT:,}"))
     return Completion(
         text=text,
         reasoning=reasoning,

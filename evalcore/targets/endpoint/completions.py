@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from evalcore.i18n import Note
 from evalcore.records import Completion, Failure, GenerationRequest, Message, Sampling, Usage
 from evalcore.targets import failures
 from evalcore.targets.base import bound_logprob
@@ -33,10 +34,6 @@ _PATH = "/completions"
 _WORDS = {"system": "System", "user": "User", "assistant": "Assistant", "tool": "Result"}
 #: Tokens that a server generates beyond a text whose likelihood is asked for: some take no zero.
 _BEYOND = 1
-_NO_LIKELIHOODS = (
-    "the server does not say how likely a text is: its reply holds no log-probabilities of the "
-    "prompt (parameters echo and logprobs)"
-)
 
 
 class CompletionsDialect:
@@ -115,7 +112,7 @@ class LikelihoodDialect(CompletionsDialect):
         choices = sorted(reply["choices"], key=lambda choice: choice.get("index") or 0)
         if len(choices) != len(self._continuations):
             return failures.malformed_failure(
-                f"status 200 with {len(choices)} choices for {len(self._continuations)} texts"
+                Note("reply_choices", choices=len(choices), texts=len(self._continuations))
             )
         read = [
             _read_likelihood(choice.get("logprobs"), continuation)
@@ -123,7 +120,7 @@ class LikelihoodDialect(CompletionsDialect):
         ]
         likelihoods = tuple(likelihood for likelihood in read if likelihood is not None)
         if len(likelihoods) < len(read):
-            return Failure(kind="permanent", message=_NO_LIKELIHOODS, status=200)
+            return Failure(kind="permanent", message=Note("reply_no_likelihoods"), status=200)
         model = str(reply.get("model") or "")
         usage, asked = _read_usage(reply), {"echo": True, "logprobs": 1}
         return Completion(likelihoods=likelihoods, usage=usage, model=model, sent={**sent, **asked})

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from evalcore.i18n import Note
 from evalcore.intake import read_count
 from evalcore.records import (
     Completion,
@@ -330,9 +331,9 @@ def read_finish_reason(reason: Any) -> str | Failure:
         if name in _FINISH:
             return _FINISH[name]
         if name in _FAILED:
-            message = f"the server ended the answer with finish_reason {reason!r}"
+            message = Note("reply_ended", reason=repr(reason))
             return Failure(kind=_FAILED[name], message=message, status=200)
-    return failures.malformed_failure(f"status 200 with an unknown finish_reason: {reason!r}")
+    return failures.malformed_failure(Note("reply_end_unknown", reason=repr(reason)))
 
 
 def is_answer(completion: Completion) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
+from evalcore.i18n import Note
 from evalcore.intake import add_counts
 from evalcore.records import (
     Completion,
@@ -58,12 +59,12 @@ _ENDS = frozenset(
     }
 )
 _FAILURES: dict[str, tuple[FailureKind, str]] = {
-    "other": ("retryable", "the server gave no reason for the end of the answer"),
-    "finish_reason_unspecified": ("retryable", "the server gave no reason for its end"),
-    "continuation": ("retryable", "the server cut the answer at a limit of its own"),
-    "too_many_tool_calls": ("model_output", "too many tool calls"),
-    "missing_thought_signature": ("permanent", "a signature of a thought was not sent back"),
-    "pup_limited_disabled": ("permanent", "the account is limited or disabled"),
+    "other": ("retryable", "gemini_other"),
+    "finish_reason_unspecified": ("retryable", "gemini_other"),
+    "continuation": ("retryable", "gemini_cut"),
+    "too_many_tool_calls": ("model_output", "gemini_calls"),
+    "missing_thought_signature": ("permanent", "gemini_signature"),
+    "pup_limited_disabled": ("permanent", "gemini_account"),
 }
 #: An id of a call that this module made up, because the server gave none.
 _OWN_ID = re.compile(r"call_[0-9]+")
@@ -200,7 +201,7 @@ def parse_content(reply: Any, sent: Mapping[str, Any]) -> Completion | Failure:
             stream.take_chunk(piece)
         reply = stream.build_reply()
     if not isinstance(reply, dict):
-        return failures.malformed_failure("status 200 with JSON that is no object")
+        return failures.malformed_failure(Note("reply_no_object"))
     if reply.get("error"):
         return failures.from_error_body(reply["error"])
     usage, feedback = _parse_usage(reply.get("usageMetadata")), reply.get("promptFeedback")
@@ -209,7 +210,7 @@ def parse_content(reply: Any, sent: Mapping[str, Any]) -> Completion | Failure:
     if candidate is None and isinstance(feedback, dict) and feedback.get("blockReason"):
         return Completion(finish_reason="content_filter", usage=usage, sent=dict(sent))
     if not isinstance(candidate, dict):
-        return failures.malformed_failure("status 200 without candidates")
+        return failures.malformed_failure(Note("reply_without", field="candidates"))
     finish = _read_finish(candidate)
     if isinstance(finish, Failure):
         return finish
@@ -238,10 +239,11 @@ def _read_finish(candidate: Mapping[str, Any]) -> str | Failure:
     if reason.lower() in _ENDS:
         return "content_filter"
     if reason.lower() in _FAILURES:
-        kind, meaning = _FAILURES[reason.lower()]
-        said = candidate.get("finishMessage")
-        words = f"finishReason {reason}: {said if isinstance(said, str) and said else meaning}"
-        return Failure(kind=kind, message=words, status=200)
+        kind, code = _FAILURES[reason.lower()]
+        message = candidate.get("finishMessage")
+        hint = message if isinstance(message, str) and message else Note(code)
+        problem = Note("failure_hint", problem=f"finishReason {reason}", hint=hint)
+        return Failure(kind=kind, message=problem, status=200)
     return read_finish_reason(reason)
 
 

@@ -115,7 +115,7 @@ def refuse_odd_parts(
         try:
             return parse(reply, sent)
         except _SURPRISES:
-            return failures.malformed_failure("status 200 with parts of the wrong type")
+            return failures.malformed_failure(Note("reply_wrong_type"))
 
     return parse_strictly
 
@@ -141,7 +141,7 @@ def check_answer_size(completion: Completion) -> Completion | Failure:
     arguments = sum(len(call.arguments) for call in completion.tool_calls)
     size = len(completion.text) + len(completion.reasoning) + arguments + len(opaque)
     if size > ANSWER_LIMIT:
-        return failures.malformed_failure(f"status 200 with more than {ANSWER_LIMIT:,} characters")
+        return failures.malformed_failure(Note("reply_long", count=f"{ANSWER_LIMIT:,}"))
     return completion
 
 
@@ -156,6 +156,5 @@ def fail_by_code(error: Any, kinds: Mapping[str, FailureKind | int]) -> Failure:
             return failures.from_status(meaning, {}, body)
         if meaning is not None:
             words = str(fields.get("message") or fields.get(name))
-            message = f"status 200 with an error in place of an answer: {words}"
-            return Failure(kind=meaning, message=message, status=200)
+            return Failure(kind=meaning, message=Note("reply_error", message=words), status=200)
     return failures.from_error_body(error)

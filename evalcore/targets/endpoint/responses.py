@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from evalcore.i18n import Note
 from evalcore.records import (
     Completion,
     Failure,
@@ -157,7 +158,7 @@ def _build_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
 def parse_response(reply: Any, sent: Mapping[str, Any]) -> Completion | Failure:
     """Read the JSON of a response; a Failure where it holds no answer."""
     if not isinstance(reply, dict):
-        return failures.malformed_failure("status 200 with JSON that is no object")
+        return failures.malformed_failure(Note("reply_no_object"))
     error, usage = reply.get("error"), _parse_usage(reply.get("usage"))
     if error:
         is_policy = isinstance(error, dict) and str(error.get("code")) in _POLICY_ERRORS
@@ -169,7 +170,7 @@ def parse_response(reply: Any, sent: Mapping[str, Any]) -> Completion | Failure:
         return finish
     items = reply.get("output")
     if not isinstance(items, list):
-        return failures.malformed_failure("status 200 without output")
+        return failures.malformed_failure(Note("reply_without", field="output"))
     answer, commentary, thoughts, calls = _parse_items(items)
     if finish == "stop" and calls:
         finish = "tool_calls"

@@ -63,7 +63,7 @@ from evalcore.targets.length_refusals import LengthRefusal, read_length_refusal
 
 #: Requests for one answer at most, with all that is adapted to.
 _MOST_REQUESTS = 12
-_EMPTY_STREAM = "status 200 with a stream that holds no answer"
+_EMPTY_STREAM = Note("reply_stream_empty")
 _LEAST_LIMIT = 64  # tokens of an answer that a smaller limit is tried for
 _WHOLE = 10  # times `timeout` that a whole request may take
 
@@ -372,15 +372,14 @@ class EndpointTarget:
                 return failures.malformed_failure(_EMPTY_STREAM), _EMPTY_STREAM
             if not assemblers[-1].is_complete:
                 self._report_partial(assemblers, sent, dialect, 0.0)
-                return failures.malformed_failure("the stream ended before the answer did"), ""
+                return failures.malformed_failure(Note("reply_stream_cut")), ""
             outcome = dialect.parse_reply(content, sent)
             failed = isinstance(outcome, Failure)
             return outcome, to_json(content).decode() if failed else ""
         try:
             content = decode_json(reply.content)
         except IntakeError:
-            kind = _describe_text(reply.content)
-            return failures.malformed_failure(f"status 200 with {kind}"), ""
+            return failures.malformed_failure(_describe_text(reply.content)), ""
         return dialect.parse_reply(content, sent), reply.first_words()
 
     def _sanitize(self, failure: Failure) -> Failure:
@@ -481,8 +480,8 @@ def _find_limit(parameters: Mapping[str, Any], fields: tuple[str, ...]) -> int |
     return next((limit for limit in map(parameters.get, fields) if isinstance(limit, int)), None)
 
 
-def _describe_text(content: bytes) -> str:
+def _describe_text(content: bytes) -> Note:
     start = content[:200].decode("utf-8", "replace").strip()
     if start.startswith("<"):
-        return f"a page in place of JSON; is base_url right? {start}"
-    return f"malformed JSON: {start}" if start else "an empty body"
+        return Note("reply_page", text=start)
+    return Note("reply_no_json", status=200, text=start) if start else Note("reply_empty")

@@ -129,17 +129,17 @@ class ServerProcess:
     def describe_output(self) -> str:
         """The last lines that the server printed, without keys."""
         text = scrub_secrets(" | ".join(self._output), [self._environment.get(engines.HUB_KEY)])
-        return f"; it printed: {text[-2000:]}" if text else "; it printed nothing"
+        return Note("server_printed", text=text[-2000:]) if text else Note("server_silent")
 
     def describe_end(self) -> str:
         """How the server ended, with its last words."""
         if self.status is None or self.status == -signal.SIGKILL:
-            how = "killed, as the system does when memory runs out"
+            how: str = Note("end_killed")
         elif self.status < 0:
             how = signal.strsignal(-self.status) or f"signal {-self.status}"
         else:
-            how = f"exit status {self.status}"
-        return f"{how}{self.describe_output()}"
+            how = Note("end_status", status=self.status)
+        return Note("server_end", how=how, output=self.describe_output())
 
     def is_port_taken(self) -> bool:
         return any(map(_PORT_TAKEN.search, self._output))
@@ -310,7 +310,7 @@ class ServedModel:
                     raise
                 await self._restart(server)
                 if attempt == 2 and not self._dead:
-                    message = f"the server died twice with this request: {server.describe_end()}"
+                    message = Note("server_died_with", cause=server.describe_end())
                     raise TargetFailure(Failure(kind="environment", message=message)) from None
                 continue
             self._answered += 1
@@ -340,17 +340,17 @@ class ServedModel:
                 return
             cause = server.describe_end()
             if self._restarts and not self._answered:
-                self._dead = f"the model's server died twice and answered nothing: {cause}"
+                self._dead = Note("server_died_twice", cause=cause)
                 return
             self._restarts += 1
             try:
                 await self._close_all()
                 await self._start_server(lambda line: None)
             except (UsageError, OSError) as problem:
-                self._dead = f"the model's server died ({cause}) and did not start again: {problem}"
+                self._dead = Note("server_died", cause=cause, problem=problem)
 
     async def close(self) -> None:
-        self._dead = "the model's server was closed"
+        self._dead = Note("server_closed")
         await self._close_all()
 
     async def _close_all(self) -> None:

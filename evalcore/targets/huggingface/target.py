@@ -143,7 +143,7 @@ class ModelProcess:
 
     async def close(self) -> None:
         """Kill the process and wait until it is gone; safe to call twice."""
-        self._dead = self._dead or "the model's process was closed"
+        self._dead = self._dead or Note("model_closed")
         self._ready = False
         if self._task is not None:
             self._task.cancel()
@@ -191,9 +191,7 @@ class ModelProcess:
             if not self._answered and self._start.halved:
                 break
             self._start = msgspec.structs.replace(self._start, halved=self._start.halved + 1)
-            self._fail_pending(
-                f"the model's process died twice with this request: {cause}", _MAX_SENDS
-            )
+            self._fail_pending(Note("model_died_twice", cause=cause), _MAX_SENDS)
             try:
                 await self._spawn_worker()
                 await self._wait_until_loaded(lambda line: None)
@@ -202,7 +200,7 @@ class ModelProcess:
                 break
             for number, pending in list(self._pending.items()):
                 self._send_pending(number, pending)
-        self._dead = f"the model's process died: {cause}"
+        self._dead = Note("model_died", cause=cause)
         self._fail_all()
         await self._kill_worker()
 
@@ -250,16 +248,18 @@ class ModelProcess:
         """End the process and say how it ended."""
         process = self._process
         if process is None:
-            return "it was not started"
+            return Note("end_not_started")
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(process.wait(), _KILL_TIMEOUT)
         status = process.returncode
         await self._kill_worker()
         if status is None:
-            return "it closed its pipe"
+            return Note("end_pipe")
         if status == -signal.SIGKILL:
-            return "killed, as the system does when memory runs out"
-        return (signal.strsignal(-status) or "") if status < 0 else f"exit status {status}"
+            return Note("end_killed")
+        if status < 0:
+            return signal.strsignal(-status) or ""
+        return Note("end_status", status=status)
 
     async def _kill_worker(self) -> None:
         process, self._process = self._process, None

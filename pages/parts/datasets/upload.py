@@ -118,14 +118,14 @@ _HINTS = (
         r"not JSON|nested too deep|twice$|which is not JSON",
     ),
     ("csv", r"upload_(csv|cells|column_twice|row_width)", r"CSV|cells, the header|columns"),
-    ("column", r"upload_column", r"which is none of"),
+    ("column", r"upload_column", r"which is not one of"),
     ("twice", r"upload_(twice|here_twice)", r"already$|stands here twice|is there twice"),
     ("empty", r"upload_(empty|no_case)", r"holds no case"),
     ("missing", r"upload_(missing|is_missing|field_missing|no_object)", r"is missing"),
     (
         "choice",
         r"upload_(none_of|dialect|level|file_name)",
-        r"is none of|unknown|must be \"1\"|is not 1, 2 or 3",
+        r"is not one of|unknown|must be \"1\"|is not 1, 2 or 3",
     ),
 )
 
