@@ -242,11 +242,10 @@ def _print_validation(
         position = ", ".join(filter(None, [line if error.line else "", error.field]))
         print(f"{position or PurePath(args.file).name}: {tr_note(error.problem)}")
     if validation.errors:
-        print(
-            tr("cli.datasets.more")
-            if validation.more
-            else tr_count("cli.count_problem", len(validation.errors))
-        )
+        count = tr_count("cli.count_problem", len(validation.errors))
+        print(tr("cli.datasets.more") if validation.more else count)
+        if rows is not None and rows.whole:
+            print(tr_note(rows.whole))
         return _BAD
     cases = tr_count("cli.count_cases", validation.summary.samples)
     print(tr("cli.datasets.cases", cases=cases, hash=validation.summary.hash))
@@ -258,6 +257,8 @@ def _print_validation(
         if rows.unread:
             names = ", ".join(rows.unread)
             print(tr("cli.datasets.unread", benchmark=args.benchmark, names=names))
+        if rows.whole:
+            print(tr_note(rows.whole))
     if card is not None:
         flags = f"--benchmarks {card.benchmark} --dataset {card.name}"
         print(tr("cli.datasets.next", command=f"evalcore run --target TARGET {flags}"))

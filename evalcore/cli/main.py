@@ -1,8 +1,8 @@
 """The command line `evalcore`: the same verbs as the app.
 
 Exit status: 0 done, 1 a gate failed, 2 bad arguments or data, 3 run or installation incomplete,
-4 a gate is inconclusive. Imports are inside
-the verbs, so that help and lists are quick.
+4 a gate is inconclusive, 130 and 143 stopped by SIGINT and by SIGTERM. Imports are inside the
+verbs, so that help and lists are quick.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import signal
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -62,7 +63,8 @@ from evalcore.i18n import LANGUAGES, Note
 from evalcore.plain_text import to_terminal_text
 from evalcore.settings import override_data_folder
 
-DONE, BAD, INCOMPLETE = 0, 2, 3
+DONE, BAD = 0, 2
+SIGNALLED = 128  # and the number of the signal, as shells have it
 _RUN_HELP = "id of the run; `evalcore list runs` lists them"
 
 
@@ -106,10 +108,10 @@ def _call_verb(args: argparse.Namespace) -> int:
         return BAD
     except Interrupted as stop:
         say_always(tr("cli.run.interrupted", command=stop.command))
-        return INCOMPLETE
+        return SIGNALLED + stop.signal
     except KeyboardInterrupt:
         say_always(tr("cli.interrupted"))
-        return INCOMPLETE
+        return SIGNALLED + signal.SIGINT
 
 
 def build_parser(only: str = "") -> argparse.ArgumentParser:

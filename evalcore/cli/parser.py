@@ -15,7 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
 
-from evalcore.cli.terminal import get_language, tr
+from evalcore.cli.terminal import get_language, tr, tr_note
+from evalcore.errors import suggest_name
 from evalcore.i18n import DEFAULT
 
 _TRANSLATIONS = Path(__file__).parents[1] / "i18n"
@@ -49,7 +50,11 @@ class CommandParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         for key, pattern in _ERRORS.items():
             if match := re.fullmatch(pattern, message, re.DOTALL):
-                message = tr(key, **match.groupdict())
+                parts = match.groupdict()
+                message = tr(key, **parts)
+                if names := parts.get("choices"):
+                    choices = [name.strip("' ") for name in names.split(",")]
+                    message = tr_note(suggest_name(message, parts["value"].strip("'"), choices))
                 break
         self.print_usage(sys.stderr)
         self.exit(2, f"{tr('cli.error.line', program=self.prog, message=message)}\n")

@@ -15,6 +15,7 @@ from evalcore.cli.exchange import (
     print_stderr,
     read_command_flags,
 )
+from evalcore.cli.terminal import get_language
 
 if TYPE_CHECKING:
     from evalcore.catalog import CommandCard
@@ -50,7 +51,8 @@ def add_list_verbs(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Ve
 def _list(key: str, command: CommandCard, args: argparse.Namespace) -> int:
     from evalcore import settings
 
-    flags, loaded = read_command_flags(args, command), settings.load_settings(args.data)
+    loaded = settings.load_settings(args.data)
+    flags = {**read_command_flags(args, command), "language": get_language()}
     return print_command_result(
         args, catalog.call_reference(command.run, key, loaded, args.name, flags, print_stderr)
     )

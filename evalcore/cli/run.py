@@ -345,11 +345,11 @@ def execute_run(
 
 
 class Interrupted(KeyboardInterrupt):
-    """Somebody stopped a run; `command` continues it."""
+    """Somebody stopped a run by a signal; `command` continues it."""
 
-    def __init__(self, command: str) -> None:
+    def __init__(self, command: str, signal: int) -> None:
         super().__init__(command)
-        self.command = command
+        self.command, self.signal = command, signal
 
 
 def format_resume_command(args: argparse.Namespace, run_id: str, *, generate: bool = True) -> str:
@@ -369,8 +369,9 @@ def work_on(args: argparse.Namespace, run_id: str, *, generate: bool = True) -> 
 
     settings = load_operator_settings(args)
     find_own_run(run_id, settings)
+    sent = [signal.SIGINT]
     try:
-        with _treat_term_as_interrupt(), _show_progress(args, run_id) as watch:
+        with _treat_term_as_interrupt(sent), _show_progress(args, run_id) as watch:
             return work_on_run_here(
                 run_id,
                 settings,
@@ -380,7 +381,8 @@ def work_on(args: argparse.Namespace, run_id: str, *, generate: bool = True) -> 
                 on_tick=watch,
             )
     except KeyboardInterrupt:
-        raise Interrupted(format_resume_command(args, run_id, generate=generate)) from None
+        command = format_resume_command(args, run_id, generate=generate)
+        raise Interrupted(command, sent[0]) from None
 
 
 def _show_progress(
@@ -398,13 +400,15 @@ def _show_progress(
 
 
 @contextmanager
-def _treat_term_as_interrupt() -> Iterator[None]:
-    """SIGTERM ends the block as SIGINT does, so that a run stops the same way under both."""
+def _treat_term_as_interrupt(sent: list[signal.Signals]) -> Iterator[None]:
+    """SIGTERM ends the block as SIGINT does, so that a run stops the same way under both; `sent`
+    then names it."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def interrupt(_: int, frame: FrameType | None) -> None:
+        sent[0] = signal.SIGTERM
         handler = signal.getsignal(signal.SIGINT)  # asyncio's, which lets the run end in order
         if not callable(handler):
             raise KeyboardInterrupt

@@ -30,6 +30,8 @@ from evalcore.records import ProgressCallback, R, Record, from_json, to_json
 HUB = "https://huggingface.co"
 #: What names a commit, and nothing else does.
 COMMIT_NAME = re.compile(r"[0-9a-f]{40}")
+#: What a published set says of its tasks.
+EVAL_FILE = "eval.yaml"
 _MOST_FILES = 2_000
 _MOST_BYTES = 1 << 30
 _NOT_ALLOWED = (401, 403)

@@ -19,6 +19,7 @@ import yaml
 from evalcore.catalog import benchmark_cards
 from evalcore.errors import UsageError
 from evalcore.exchange.hub_datasets import (
+    EVAL_FILE,
     FetchedDataset,
     download_hub_files,
     find_fetched_dataset,
@@ -41,7 +42,7 @@ from evalcore.views.datasets import DatasetEntry, list_dataset_entries
 #: is added there before a repository becomes a leaderboard.
 FRAMEWORK = "evalboard"
 _SPLIT = "test"
-_README, _EVAL = "README.md", "eval.yaml"
+_README = "README.md"
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
 _FILES_AT_ONCE = 200  # of a commit, each of which is open meanwhile
 _GATED_META = "gated"
@@ -81,12 +82,12 @@ def write_dataset_repository(
         for path in files:
             target = out / path.relative_to(entry.folder)
             target.parent.mkdir(parents=True, exist_ok=True)
-            if path.name not in (_README, _EVAL) and not path.name.startswith("."):
+            if path.name not in (_README, EVAL_FILE) and not path.name.startswith("."):
                 shutil.copyfile(path, target)
         is_in_rows = is_in_rows or entry.origin == "own"
         commands = _list_run_commands(entry, repository or "OWNER/NAME", by_rows=is_in_rows)
         write_atomic(out / _README, _render_card(entry, tables, commands).encode())
-        write_atomic(out / _EVAL, _dump(_describe_benchmark(entry, tables)).encode())
+        write_atomic(out / EVAL_FILE, _dump(_describe_benchmark(entry, tables)).encode())
     except OSError as error:
         raise UsageError(Note("export_no_write", path=out, problem=error.strerror)) from None
     return sorted(path for path in out.rglob("*") if path.is_file())
@@ -111,7 +112,7 @@ def fetch_dataset_repository(
 
 def format_dataset_fetch(fetched: FetchedDataset) -> str:
     """What was fetched, with the command that runs it."""
-    path = Path(fetched.folder) / _EVAL
+    path = Path(fetched.folder) / EVAL_FILE
     task = _TASK.search(path.read_text("utf-8", "replace")[:_MOST_READ] if path.is_file() else "")
     benchmark = task[1] if task and task[1] in benchmark_cards() else "BENCHMARK"
     return format_fetch(fetched, f"{fetched.origin}, {fetched.licence}", benchmark)

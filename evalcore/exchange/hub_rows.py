@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
@@ -21,9 +21,10 @@ from typing import Any
 import yaml
 
 from evalcore.benchmarks.case_file import count_unpacked_bytes
-from evalcore.errors import IntakeError, UsageError
+from evalcore.errors import IntakeError, UsageError, join_notes
 from evalcore.exchange.hub_datasets import (
     COMMIT_NAME,
+    EVAL_FILE,
     HUB,
     download_file,
     first_line,
@@ -72,7 +73,8 @@ class HubRows(Record, frozen=True):
     """The rows as a file: a line for each row, in the order of `blocks`. `source` is the address
     with the commit, `suffix` the form of the file, `part` that of rows which do not say theirs,
     `licence` what the card says; "" where that is not known. `unread` are the configurations that
-    were left out because they are no part of the benchmark."""
+    were left out because they are no part of the benchmark; `whole` is a note where the cases need
+    the other files of a published set, or their own names."""
 
     content: bytes
     suffix: str
@@ -81,6 +83,7 @@ class HubRows(Record, frozen=True):
     licence: str
     blocks: tuple[RowBlock, ...]
     unread: tuple[str, ...] = ()
+    whole: str = ""
 
     def locate_line(self, line: int) -> str:
         """A line (from 1) by its split and its row within it (from 1)."""
@@ -123,10 +126,11 @@ def read_hub_rows(text: str, benchmark: str, part: str = "") -> HubRows:
             raise UsageError(Note("hub_no_commit", name=address.repository))
         sizes = list_file_sizes(api, address.repository, commit)
         licence = _check_cards(api, address.repository, commit, sizes)
+        whole = _describe_whole_set(address.repository, benchmark, sizes)
         with _translate_library_errors(address):
             reader = _RowReader(address, commit, sizes)
             configurations = reader.list_configurations()
-            names = _choose_configurations(address, configurations, form_parts)
+            names = _choose_configurations(address, configurations, form_parts, whole)
             for name in names:
                 reader.read_configuration(name, "" if part else form_parts.get(name, ""))
     selected = f":{address.configuration}" if address.configuration else ""
@@ -141,7 +145,17 @@ def read_hub_rows(text: str, benchmark: str, part: str = "") -> HubRows:
         unread=tuple(
             name for name in configurations if name not in names and not address.configuration
         ),
+        whole=whole,
     )
+
+
+def _describe_whole_set(repository: str, benchmark: str, paths: Collection[str]) -> str:
+    """How a set is fetched that was published with more than rows of own cases; "" for others."""
+    form = find_upload_form(benchmark)
+    of_rows = {form.file.format(part=part) for part in form.parts} | {_CARDS[0], EVAL_FILE}
+    if EVAL_FILE not in paths or all(path in of_rows or path[0] == "." for path in paths):
+        return ""
+    return Note("hub_whole", name=repository)
 
 
 def _list_part_names(benchmark: str) -> dict[str, str]:
@@ -156,7 +170,7 @@ def _list_part_names(benchmark: str) -> dict[str, str]:
 
 
 def _choose_configurations(
-    address: HubAddress, names: Sequence[str], parts: Mapping[str, str]
+    address: HubAddress, names: Sequence[str], parts: Mapping[str, str], whole: str
 ) -> list[str]:
     if address.configuration:
         if address.configuration not in names:
@@ -171,9 +185,8 @@ def _choose_configurations(
         return [address.configuration]
     chosen = [name for name in names if name in parts] or list(names)
     if len(chosen) > 1 and chosen[0] not in parts:
-        raise UsageError(
-            Note("hub_which_configuration", name=address.repository, names=", ".join(names))
-        )
+        problem = Note("hub_which_configuration", name=address.repository, names=", ".join(names))
+        raise UsageError(join_notes([problem, *filter(None, [whole])]))
     return chosen
 
 

@@ -213,7 +213,7 @@ def test_an_interrupted_command_says_so(
 
     monkeypatch.setattr("evalcore.settings.load_settings", interrupted)
     status, _, err = call(capsys, "list", "runs", "--data", data)
-    assert (status, err) == (3, "evalcore: interrupted\n")
+    assert (status, err) == (130, "evalcore: interrupted\n")
 
 
 @pytest.mark.parametrize(

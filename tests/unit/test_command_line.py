@@ -260,7 +260,7 @@ def test_a_signal_prints_the_command_that_goes_on(data, tmp_path, sent, handler)
         finally:
             process.kill()
         command = f"evalcore resume {folder.run_id} --data {data}"
-        assert process.returncode == 3, err
+        assert process.returncode == 128 + sent, err
         assert err.splitlines()[-1] == f"evalcore: interrupted; continue the run with: {command}"
         assert folder.read_summary() is None or not folder.read_summary().is_complete
         done = subprocess.run(
@@ -412,6 +412,7 @@ def test_a_terminal_has_its_language(capsys, monkeypatch, data, variables, langu
     [
         (("run", "--epochs", "x"), "--epochs：'x' 不是有效的 int"),
         (("list", "cats"), "未知的值 'cats'"),
+        (("rum",), "（是否想写 run？）"),
         (("show",), "缺少：RUN"),
         (("list", "runs", "--nothing"), "未知参数：--nothing"),
         (("run", "--seed"), "--seed：缺少值"),
@@ -463,6 +464,10 @@ def test_a_unknown_language_is_refused(capsys):
         ),
         ("card openai:any", "发布日期"),
         ("doctor", "数据文件夹"),
+        ("academic list", "小学数学、科学问答与合理续写"),
+        ("academic list math", "应用题与需要计算的科学题"),
+        ("run --config DATA/none.yaml", "没有该文件或文件夹"),
+        ("board --suite sq", "（是否想写 sql？）"),
         ("board", "名次区间"),
         ("gate shipped-baseline-sqlite --min-score 0", "门禁：通过"),
         ("seal verify shipped-baseline-sqlite", "未签名；其记录的散列链完整"),

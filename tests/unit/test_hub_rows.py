@@ -126,6 +126,7 @@ def test_a_set_that_is_more_than_rows_is_run_from_its_folder(store, tmp_path, na
 
 
 AGENTIC = ["bfcl", "tau_bench", "tau2_bench", "gaia", "swe_bench"]
+FETCHED = [*AGENTIC, "academic", "sql_understanding"]
 
 
 def add_to_hub(hub, out):
@@ -133,8 +134,8 @@ def add_to_hub(hub, out):
     hub.add({path.relative_to(out).as_posix(): path.read_bytes() for path in files})
 
 
-@pytest.mark.parametrize("name", AGENTIC)
-def test_an_agentic_set_is_fetched_back_with_equal_samples(capsys, store, hub, tmp_path, name):
+@pytest.mark.parametrize("name", FETCHED)
+def test_a_bundled_set_is_fetched_back_with_equal_samples(capsys, store, hub, tmp_path, name):
     out, back = tmp_path / "out", tmp_path / "back"
     hub_publish.write_dataset_repository(name, store, out, REPO)
     add_to_hub(hub, out)
@@ -146,7 +147,25 @@ def test_an_agentic_set_is_fetched_back_with_equal_samples(capsys, store, hub, t
         assert f"evalcore run --target TARGET --benchmarks {name} --dataset {back}" in shown
         assert (len(hub.asked) == asked) == bool(number)
     assert hub.head[:12] in shown
-    assert load_index(name, back).hash == load_index(name, f"datasets/{name}").hash != ""
+    bundled = Path("datasets") / name
+    for file in bundled.rglob("*.*"):
+        if file.is_file() and file.name != "README.md":
+            assert (back / file.relative_to(bundled)).read_bytes() == file.read_bytes()
+    if name != "academic":  # its cases are read by lm-eval
+        assert load_index(name, back).hash == load_index(name, bundled).hash != ""
+
+
+@pytest.mark.parametrize("name", ["bfcl", "gaia", "swe_bench", "academic"])
+def test_a_set_that_is_more_than_rows_names_the_command_that_fetches_it(
+    capsys, store, hub, tmp_path, name
+):
+    hub_publish.write_dataset_repository(name, store, tmp_path / "out", REPO)
+    add_to_hub(hub, tmp_path / "out")
+    words = ("datasets", "add", f"hf://{REPO}", "--benchmark", name, "--name", "mine")
+    status, shown, err = call(capsys, store, *words)
+    assert status == 2
+    assert f"`evalcore hub fetch {REPO} --out FOLDER`" in shown + err
+    assert load_own_cards(store) == []
 
 
 def test_a_name_of_a_task_leads_into_no_command(capsys, store, hub, tmp_path):
@@ -159,12 +178,14 @@ def test_a_name_of_a_task_leads_into_no_command(capsys, store, hub, tmp_path):
 
 @pytest.mark.parametrize("name", ["tau_bench", "tau2_bench"])
 def test_tasks_are_read_back_by_rows(store, hub, tmp_path, name):
-    """An own set of tau names its tasks anew; what is asked stays."""
+    """An own set of tau names its tasks anew; what is asked stays, and the command that keeps the
+    names is given."""
     hub_publish.write_dataset_repository(name, store, tmp_path / "out", REPO)
     add_to_hub(hub, tmp_path / "out")
     rows = hub_rows.read_hub_rows(f"hf://{REPO}", name)
     upload = dataset_service.Upload(name, f"rows{rows.suffix}", rows.content, rows.part)
     room = tmp_path / "room"
+    assert "evalcore hub fetch" in rows.whole
     validation = dataset_service.validate_upload(TaskContext(store), upload, str(room))
     assert validation.ok
     assert validation.summary.samples == load_index(name, f"datasets/{name}").samples

@@ -10,7 +10,7 @@ from evalcore.benchmarks.academic.card import CARD
 from evalcore.benchmarks.academic.harness import HarnessProcess
 from evalcore.benchmarks.academic.profiles import find_profile, load_profiles
 from evalcore.cards import CommandResult
-from evalcore.i18n import Note
+from evalcore.i18n import DEFAULT, Note
 from evalcore.settings import Settings
 
 _MISSING = Note("academic_missing")
@@ -29,18 +29,21 @@ def list_tasks(
         finally:
             harness.close()
         return CommandResult(list(names), list(names) or Note("academic_no_name"))
+    language = flags.get("language", DEFAULT)
     if profile:
         chosen = find_profile(profile)
         limit = str(chosen.limit) if chosen.limit else Note("academic_all")
         fewshot = Note("academic_own_shots") if chosen.fewshot < 0 else str(chosen.fewshot)
-        lines = [chosen.en, Note("academic_asks", fewshot=fewshot, limit=limit), *chosen.tasks]
+        about = chosen.describe(language)
+        lines = [about, Note("academic_asks", fewshot=fewshot, limit=limit), *chosen.tasks]
         data = {"tasks": list(chosen.tasks), "fewshot": chosen.fewshot, "limit": chosen.limit}
         return CommandResult({"profile": profile, **data}, lines, remarks)
     profiles = load_profiles().profiles
     width = max(map(len, profiles))
-    text = "\n".join(f"{name:<{width}}  {entry.en}" for name, entry in profiles.items())
+    texts = {name: entry.describe(language) for name, entry in profiles.items()}
+    text = "\n".join(f"{name:<{width}}  {words}" for name, words in texts.items())
     rows = [
-        {"profile": name, "about": entry.en, "tasks": list(entry.tasks)}
+        {"profile": name, "about": texts[name], "tasks": list(entry.tasks)}
         for name, entry in profiles.items()
     ]
     return CommandResult(rows, text, remarks)

@@ -29,6 +29,10 @@ class Profile(Record, frozen=True, forbid_unknown_fields=True):
     en: str = ""
     zh: str = ""
 
+    def describe(self, language: str) -> str:
+        """What the profile asks, in a language."""
+        return (self.zh if language == "zh" else self.en) or self.en
+
 
 class ProfileFile(Record, frozen=True, forbid_unknown_fields=True):
     """What `profiles.toml` holds: profiles, other names of them, the benchmarks that such a name
