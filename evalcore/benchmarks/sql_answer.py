@@ -62,7 +62,7 @@ from evalcore.sqlkit.dialects import parse_server
 #: Words that also begin English sentences count in prose only where SQL must follow them.
 _START = re.compile(
     r"""(?: ^[ \t>*"'`]*(?:/\*[^\n]{0,300}?\*/[ \t]*)?
-      | (?: [:：→⇒➜≡] | [=-]+> | ===? | ^\w{1,20}= | \b(?:is|be|use|try)[ \t] | [为是成] )[ \t*"'`]*
+      | (?: [:：→⇒➜≡] | [=-]> | ===? | ^\w{1,20}= | \b(?:is|be|use|try)[ \t] | [为是成] )[ \t*"'`]*
       | ^[ \t]*(?:[-*+•]|\d{1,2}[.)、])[ \t]+[*"'`]*
       | (?P<weak>(?:[ \t]|(?-i:(?<=[a-z])[ ]\())[*_]{0,3}(?=(?-i:[A-Z]{4}))|[.!?。！，】])[ \t]* )
       (?P<sql>\(*(?:

@@ -40,7 +40,7 @@ class ExecutedBenchmark(Benchmark):
     def __init__(self, options: Mapping[str, Any]) -> None:
         super().__init__(options)
         self.engines = EnginePool()
-        self.decider = Decider(self.engines.get)
+        self.decider = Decider(self.engines.get, self.engines.get_patient)
 
     def close(self) -> None:
         self.engines.close()

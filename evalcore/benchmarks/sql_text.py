@@ -134,6 +134,7 @@ _UNFINISHED = re.compile(
 #: After a blank line these begin another statement, unless the text parses as one.
 _NEXT_STATEMENT = re.compile(r"[^;\s]\n[ \t]*\n\s*(?:SELECT|WITH|UPDATE|DELETE|CREATE)\b", re.I)
 _MAX_COMMENT_LINES = 12  # looked past for where a statement stops
+_MAX_MARKS = 3_000  # lines and semicolons behind which the end of a statement is looked for
 
 
 def _is_unfinished(text: str, end: int) -> bool:
@@ -150,7 +151,7 @@ def _is_unfinished(text: str, end: int) -> bool:
 
 def find_statement_ends(text: str, dialect: str) -> Iterator[int]:
     """Find where a statement may end if prose follows it."""
-    for position, mark in _find_statement_marks(text, dialect):
+    for position, mark in islice(_find_statement_marks(text, dialect), _MAX_MARKS):
         end = position + (mark == ";")
         rest = text[end : end + 400].lstrip()
         if mark == "\n" and _is_unfinished(text, end):

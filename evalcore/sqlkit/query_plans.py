@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from evalcore.sqlkit.engines import Limits, Work
-from evalcore.sqlkit.engines.registry import EnginePool
+from evalcore.sqlkit.engines.registry import PATIENT_SECONDS, EnginePool
 from evalcore.sqlkit.equivalence import EquivalenceQuestion
 from evalcore.sqlkit.equivalence.decider import Decider
 from evalcore.sqlkit.generate import Database, generate_scaled_database, render_inserts
@@ -158,15 +158,11 @@ def build_large_setup(question: EquivalenceQuestion) -> tuple[str, ...]:
     return (*question.build_tables(), *render_inserts(schema, rows, question.engine))
 
 
-#: Long beside what bundled statements take there, so that a busy machine ends none of them.
-_PATIENT = Limits(seconds=30.0)
-
-
 class WorkMeter:
     """Counts work on engines of its own, which are patient; the reference's count is remembered."""
 
     def __init__(self) -> None:
-        self._engines = EnginePool(_PATIENT)
+        self._engines = EnginePool(Limits(seconds=PATIENT_SECONDS))
         self.decider = Decider(self._engines.get)  # for results of a large database
         self._cache: dict[tuple[EquivalenceQuestion, str, tuple[str, ...]], Work] = {}
 

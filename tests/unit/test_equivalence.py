@@ -306,6 +306,25 @@ def test_a_limit_met_once_is_no_fault_of_the_answer(status, times, decided):
     assert decision.status in (decided, "error" if times > 1 else decided)
 
 
+class EngineForSmallDatabases(BusyEngine):
+    """An engine on which every statement on a large database meets the limit of time."""
+
+    def execute(self, setup, sql, **more):
+        if sum(map(len, setup)) > 5_000:
+            return Execution(status="timeout", elapsed=5.0, stage="statement")
+        return self.engine.execute(setup, sql, **more)
+
+
+def test_a_large_database_decides_however_busy_the_machine_is():
+    schema = ("CREATE TABLE t (id INTEGER PRIMARY KEY, city TEXT)",)
+    reference = "SELECT id, city FROM t WHERE city = 'x'"
+    question = EquivalenceQuestion(engine="sqlite", schema=schema, reference=reference)
+    with EnginePool() as engines:
+        busy = EngineForSmallDatabases(engines.get("sqlite"), "", "timeout", 0)
+        decider = Decider(lambda _: busy, engines.get_patient)
+        assert decider.decide(question, f"{reference} LIMIT 1000").status == "different"
+
+
 def test_a_database_that_cannot_be_filled_again_is_no_fault_of_the_answer():
     schema = ("CREATE TABLE t (a INTEGER, b INTEGER)",)
     question = EquivalenceQuestion(engine="sqlite", schema=schema, reference="SELECT a FROM t")

@@ -64,7 +64,7 @@ class Redecider:
 
     def __init__(self) -> None:
         self._engines = EnginePool()
-        self._decider = Decider(self._engines.get)
+        self._decider = Decider(self._engines.get, self._engines.get_patient)
         self._meter = WorkMeter()
         self._routines: dict[str, frozenset[str]] = {}
 

@@ -23,6 +23,7 @@ from evalcore.sqlkit.engines import (
     StatementResult,
     Status,
     postgres_rows,
+    split_generated_rows,
 )
 from evalcore.sqlkit.engines.local_server import ServerLease
 from evalcore.sqlkit.engines.postgres_shims import build_shim_script
@@ -89,6 +90,12 @@ _SETTINGS = {
 _EMPTY = "DROP OWNED BY CURRENT_USER CASCADE; CREATE SCHEMA IF NOT EXISTS public"
 _SEQUENCES = "SELECT schemaname, sequencename, last_value, start_value FROM pg_sequences"
 _TABLES = "SELECT schemaname, tablename FROM pg_tables WHERE tableowner = CURRENT_USER"
+#: What makes a database more than its tables: these cannot be emptied alone.
+_NOT_EMPTIED = re.compile(
+    r"\b(?:INSERT|MERGE|COPY|INTO|DO|CALL|TRIGGER|RULE|FUNCTION|PROCEDURE|SEQUENCE|MATERIALIZED"
+    r"|PARTITION|AS\s*\(?\s*(?:SELECT|WITH|VALUES|TABLE))\b",
+    re.IGNORECASE,
+)
 _STATUS: dict[str, Status] = {
     "42501": "forbidden",
     "25006": "forbidden",
@@ -138,7 +145,7 @@ class PostgresSlot(DatabaseSlot):
         self._parameters = {**parameters, "options": options}
         self._limits = limits
         self._session = self._open_session()
-        self._restore = ""
+        self._restore = self._truncate = ""
         self._analysed = self._commits = self._has_shims = False
         self._install_shims = install_shims
         self._session_scripts: tuple[str, ...] = ()
@@ -148,14 +155,34 @@ class PostgresSlot(DatabaseSlot):
         return bool(self._session.closed)
 
     def fill(self, setup: Setup) -> None:
-        self._analysed, self._restore = False, ""
+        """Empty the database and run the scripts of a setup; where it holds their tables already,
+        put other rows into these, in a third of the time."""
+        tables, rows = split_generated_rows(setup)
+        truncate = self._truncate if tables == self.tables and not self._analysed else ""
+        self.tables, self._analysed, restore, self._restore = (), False, self._restore, ""
         self._commits = any(map(_ENDS_TRANSACTION.search, setup))
         self._session_scripts = tuple(s for s in setup if isinstance(s, SessionScript))
         if self._session_scripts and not self._has_shims:
             self._install_shims()
             self._has_shims = True
-        self._session.execute("\n;".join((_EMPTY, *setup)).encode())
-        self._restore = self._build_sequence_reset()
+        scripts = (truncate, *rows) if truncate else (_EMPTY, *setup)
+        self._session.execute("\n;".join(scripts).encode())
+        if restore or not truncate:
+            self._restore = self._build_sequence_reset()
+        self.tables, self._truncate = tables, truncate or self._build_truncation(tables)
+
+    def _build_truncation(self, tables: Setup) -> str:
+        """The statement that empties the tables of a database which holds nothing else; the server
+        gathers no statistics of them that other rows would be planned by."""
+        if any(map(_NOT_EMPTIED.search, tables)):
+            return ""
+        names = [sql.Identifier(*row) for row in self._session.execute(_TABLES)]
+        off = sql.SQL("ALTER TABLE {} SET (autovacuum_enabled = off)")
+        self._session.execute(sql.SQL(";").join(map(off.format, names)))
+        statement = sql.SQL("TRUNCATE {} RESTART IDENTITY CASCADE").format(
+            sql.SQL(", ").join(names)
+        )
+        return statement.as_string() if names else ""
 
     def begin_call(self, statements: Sequence[str]) -> None:
         calls = self._commits and any(map(_CALLS.match, statements))

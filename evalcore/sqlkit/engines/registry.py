@@ -314,24 +314,35 @@ def probe_engines() -> dict[str, str]:
     return status_by_engine
 
 
+#: Seconds of a call, long beside what statements take on large databases, so that a busy machine
+#: ends none of them.
+PATIENT_SECONDS = 30.0
+
+
 class EnginePool(AbstractContextManager["EnginePool"]):
     """Engines opened at their first use and closed together; usable from several threads."""
 
     def __init__(self, limits: Limits = Limits()) -> None:  # noqa: B008 - a frozen record
         self._limits = limits
-        self._engines: dict[str, Engine] = {}
+        self._engines: dict[tuple[str, float], Engine] = {}
         self._lock = threading.Lock()
 
-    def get(self, name: str) -> Engine:
+    def get(self, name: str, seconds: float | None = None) -> Engine:
         """Raises what `open_engine` raises where the engine is unknown or missing."""
+        limits = msgspec.structs.replace(self._limits, seconds=seconds or self._limits.seconds)
+        key = name, limits.seconds
         with self._lock:
-            if name not in self._engines:
-                self._engines[name] = open_engine(name, self._limits)
-            return self._engines[name]
+            if key not in self._engines:
+                self._engines[key] = open_engine(name, limits)
+            return self._engines[key]
+
+    def get_patient(self, name: str) -> Engine:
+        """As `get`, an engine that ends no statement because the machine is busy."""
+        return self.get(name, PATIENT_SECONDS)
 
     def collect_versions(self) -> dict[str, str]:
         """The engines opened so far, with their versions."""
-        return {name: engine.version for name, engine in sorted(self._engines.items())}
+        return {name: engine.version for (name, _), engine in sorted(self._engines.items())}
 
     def close(self) -> None:
         with self._lock:

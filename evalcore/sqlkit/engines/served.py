@@ -41,14 +41,16 @@ class DatabaseSlot(ABC):
     """A database with a user who has rights in it alone, and a session of that user.
 
     Filling one costs a few milliseconds where creating one costs tens, so it is filled again for
-    the next setup. `is_dirty` means that it is not what its setup made any more. `rows` are INSERTs
-    to be loaded for the present call alone. `cancel_statement` and `cut_connection` are called from
+    the next setup. `is_dirty` means that it is not what its setup made any more. `tables` are the
+    scripts of the tables that a filled one holds, `rows` INSERTs to be loaded for the present call
+    alone. `cancel_statement` and `cut_connection` are called from
     another thread: the first asks the server to end the statement, the second cuts the connection
     off.
     """
 
     errors: ClassVar[tuple[type[Exception], ...]]
     is_dirty: bool = False
+    tables: Setup = ()
     rows: Setup = ()
 
     @property
@@ -446,6 +448,7 @@ class ServedEngine(GuardedEngine):
     def _fill_slot(self, setup: Setup) -> DatabaseSlot:
         _, pool = self._ensure_open()
         slot = pool.take_slot()
+        slot.tables = () if slot.is_dirty else slot.tables
         slot.is_dirty = False
 
         def fill_from_setup(slot: DatabaseSlot) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import msgspec
 
@@ -33,7 +33,12 @@ _CROWDS, _MAX_CROWD_ROWS = (1.25, 4), 9_990
 
 
 def iter_answer_trials(
-    engine: Engine, question: EquivalenceQuestion, schema: Schema, answer: str, count: int
+    engine: Engine,
+    open_patient: Callable[[], Engine],
+    question: EquivalenceQuestion,
+    schema: Schema,
+    answer: str,
+    count: int,
 ) -> Iterator[Trials]:
     """Databases that also reach the constants and the limits of an answer, so that a wrong one
     shows; none for constants where it holds no value that the question's statements do not."""
@@ -47,15 +52,17 @@ def iter_answer_trials(
         generated = generate_databases(schema, mined, seed=question.seed + 1, count=count)
         sources = map(source_from_database, generated)
         yield collect_trials(engine, question, schema, sources, answer)
-    limited = _prepare_limit_trials(engine, question, schema, answer)
-    yield Trials(schema=schema, usable=limited)
+    limited, slow = _prepare_limit_trials(engine, question, schema, answer)
+    if slow:  # by its statement or by other work on the machine, which is not to decide
+        limited, _ = _prepare_limit_trials(open_patient(), question, schema, answer)
+    yield Trials(schema=schema, usable=limited, patient=slow)
 
 
 def _prepare_limit_trials(
     engine: Engine, question: EquivalenceQuestion, schema: Schema, answer: str
-) -> tuple[Trial, ...]:
+) -> tuple[tuple[Trial, ...], bool]:
     """Databases on which the reference shows more rows than the answer's own limits let through,
-    or as many as its own do.
+    or as many as its own do, and whether it met the limits of a call on one.
 
     Only for limits that stand in none of the other statements; where conditions let too few rows
     pass, there is none.
@@ -66,13 +73,13 @@ def _prepare_limit_trials(
     dropped = list_row_limits(*asked[0]) - added
     limits = sorted(limit for limit in (added - stated) | dropped if limit in TESTED_LIMITS)
     usable: list[Trial] = []
+    slow = False
     for limit in limits[-_MAX_LIMITS:]:
         for factor in _CROWDS:
             size = min(_MAX_CROWD_ROWS, int(factor * limit) + 10)
             rows = generate_crowded_database(schema, asked, seed=question.seed, rows=size)
-            candidates = collect_trials(
-                engine, question, schema, (source_from_database(rows),)
-            ).usable
+            tried = collect_trials(engine, question, schema, (source_from_database(rows),))
+            candidates, slow = tried.usable, slow or tried.slow + tried.unstable > 0
             tables = [
                 table for trial in candidates for table in trial.expected.tables.values() if table
             ]
@@ -82,4 +89,4 @@ def _prepare_limit_trials(
                 break
             if not any(table.rows for table in tables):
                 break  # more rows would pass no better
-    return tuple(usable)
+    return tuple(usable), slow

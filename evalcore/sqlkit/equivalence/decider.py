@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import msgspec
 
@@ -62,11 +63,16 @@ _FAILURES: frozenset[ExecutionStatus] = frozenset(
 class Decider:
     """Decides questions on engines that `open_engine` gives by name; usable from several threads.
 
-    Raises what `open_engine` raises where an engine is missing.
+    `open_patient` gives engines for databases so large that a busy machine would end statements on
+    them. Raises what `open_engine` raises where an engine is missing.
     """
 
-    def __init__(self, open_engine: Callable[[str], Engine]) -> None:
-        self._open = open_engine
+    def __init__(
+        self,
+        open_engine: Callable[[str], Engine],
+        open_patient: Callable[[str], Engine] | None = None,
+    ) -> None:
+        self._open, self._open_patient = open_engine, open_patient or open_engine
         self._scaled: dict[tuple[EquivalenceQuestion, int], tuple[Trial, ...]] = {}
 
     def decide(self, question: EquivalenceQuestion, answer: str) -> Equivalence:
@@ -89,7 +95,8 @@ class Decider:
             verdict = _prove_answer(engine, question, prepared, answer, verdict)
         is_open = verdict.status == "equivalent" or _is_collation(verdict)
         if is_open and (verdict.level != "proved" or _counts_otherwise(question, answer)):
-            verdict = _compare_added(engine, question, prepared, answer, verdict)
+            engines = engine, partial(self._open_patient, question.engine)
+            verdict = _compare_added(engines, question, prepared, answer, verdict)
         if verdict.status == "equivalent":
             verdict = compare_definitions(engine, question, prepared.schema, answer, verdict)
         few = few and verdict.level == "tested" and verdict.nonempty < MIN_NONEMPTY
@@ -256,15 +263,17 @@ def _counts_otherwise(question: EquivalenceQuestion, answer: str) -> bool:
 
 
 def _compare_added(
-    engine: Engine,
+    engines: tuple[Engine, Callable[[], Engine]],
     question: EquivalenceQuestion,
     prepared: Trials,
     answer: str,
     verdict: Equivalence,
 ) -> Equivalence:
-    """The verdict after the databases made for the answer, up to the first that tells."""
+    """The verdict after the databases made for the answer, up to the first that tells; large ones
+    on the second of the engines, where the first has too little time for the reference."""
     schema = prepared.schema
-    for part in iter_answer_trials(engine, question, schema, answer, _ANSWER_DATABASES):
+    for part in iter_answer_trials(*engines, question, schema, answer, _ANSWER_DATABASES):
+        engine = engines[1]() if part.patient else engines[0]
         verdict = msgspec.structs.replace(
             verdict,
             databases=verdict.databases + part.agreed,
@@ -274,7 +283,7 @@ def _compare_added(
         if verdict.status != "equivalent" and not _is_collation(verdict):
             return verdict
     if verdict.status == "equivalent":
-        return compare_row_limits(engine, question, prepared, answer, verdict)
+        return compare_row_limits(engines[1], question, prepared, answer, verdict)
     return verdict
 
 

@@ -95,7 +95,7 @@ def decide_pairs(pairs: Sequence[Pair]) -> Iterator[PairDecision]:
 
     check_engines(pairs)
     with EnginePool() as engines:
-        decider = Decider(engines.get)
+        decider = Decider(engines.get, engines.get_patient)
         for pair in pairs:
             try:
                 yield decide_pair(decider, engines.get(pair.engine), pair)

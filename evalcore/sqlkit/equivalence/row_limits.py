@@ -8,7 +8,7 @@ rows are compared. Whether that can show anything is asked first with a small li
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from evalcore.records import Record
 from evalcore.sqlkit.engines import Engine
@@ -46,7 +46,7 @@ class _Growth(Record, frozen=True):
 
 
 def compare_row_limits(
-    engine: Engine,
+    open_engine: Callable[[], Engine],
     question: EquivalenceQuestion,
     prepared: Trials,
     answer: str,
@@ -57,6 +57,7 @@ def compare_row_limits(
     limit cuts something off and is too large for that; else as it was."""
     rules = build_cell_rules(question.engine, question.schema)
     for statement, limit in _iter_large_limits(question, answer):
+        engine = open_engine()
         for growth in _iter_growths(engine, question, prepared, statement, limit):
             count = limit + _SMALL
             setup = None

@@ -83,7 +83,8 @@ class Trials(Record, frozen=True):
     Of the `usable` ones `usual` are no sparse ones and none of edges; only with them it is compared
     how many are `unstable`. On `slow` ones the reference ran into the limits of a call. On
     `agreed` ones an answer gave at once what the reference gave, which `agreed_shown` tells of a
-    row: they need no twin and are no trials.
+    row: they need no twin and are no trials. `patient` says that the reference needs more time on
+    them than a call has.
     """
 
     schema: Schema
@@ -96,6 +97,7 @@ class Trials(Record, frozen=True):
     agreed: int = 0
     agreed_shown: int = 0
     open: tuple[OpenTrial, ...] = ()
+    patient: bool = False
 
 
 def prepare_trials(engine: Engine, question: EquivalenceQuestion) -> Trials:
@@ -135,6 +137,7 @@ _LARGE = 1_000
 RESOURCES: frozenset[Status] = frozenset(("timeout", "memory"))
 _EXTREME: frozenset[Status] = RESOURCES | {"error"}
 _NAMED: frozenset[Status] = frozenset(("error",))  # of an answer that names an index
+_Source = tuple[str, Database | None, tuple[str, ...]]
 
 
 def prepare_edge_trials(
@@ -156,7 +159,10 @@ def prepare_edge_trials(
         while waiting:
             edges, splits = waiting.pop(0)
             source = source_from_database(database.apply_edges(edges))
-            tried = collect_trials(engine, question, schema, (source,), answer)
+            tried = None
+            if answer and edges is not database.edges:  # rarely more than the whole shows
+                tried = _try_reference(engine, question, schema, source)
+            tried = tried or collect_trials(engine, question, schema, (source,), answer)
             usable += [msgspec.structs.replace(trial, excused=excused) for trial in tried.usable]
             agreed, shown = agreed + tried.agreed, shown + tried.agreed_shown
             if tried.slow:
@@ -165,6 +171,16 @@ def prepare_edge_trials(
             elif not (tried.usable or tried.agreed) and splits and len(edges) > 1:
                 waiting += [(half, splits - 1) for half in split_edges(edges)]
     return Trials(schema=schema, usable=tuple(usable), agreed=agreed, agreed_shown=shown)
+
+
+def _try_reference(
+    engine: Engine, question: EquivalenceQuestion, schema: Schema, source: _Source
+) -> Trials | None:
+    """What `collect_trials` says of a database on which the reference fails, which an answer need
+    not be run on; None where it does not."""
+    setup = _build_source_setup(question, schema, source)
+    status = observe_statement(engine, setup, question, question.reference).execution.status
+    return Trials(schema, (), failed=1, slow=status in RESOURCES) if status != "ok" else None
 
 
 def _is_large(value: Any) -> bool:
@@ -176,9 +192,6 @@ def prepare_witness_trial(
 ) -> tuple[Trial, ...]:
     """The database that a proof found, none where the reference decides nothing on it."""
     return collect_trials(engine, question, schema, (source_from_database(database),)).usable
-
-
-_Source = tuple[str, Database | None, tuple[str, ...]]
 
 
 def source_from_database(database: Database) -> _Source:
