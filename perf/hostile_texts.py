@@ -24,7 +24,7 @@ from evalcore.benchmarks import sql_answer
 from evalcore.benchmarks.bfcl.checker.source_literals import java_value, javascript_value
 from evalcore.benchmarks.gaia import extraction as gaia
 from evalcore.benchmarks.gaia.score import question_scorer
-from evalcore.benchmarks.sql_understanding import answers as sql
+from evalcore.benchmarks.sql_understanding import extraction as sql
 from evalcore.benchmarks.swe_bench import diff
 from evalcore.benchmarks.swe_bench.log_parsers import PARSERS
 from evalcore.benchmarks.swe_bench.log_parsers.result_lines import UnreadableLog

@@ -80,7 +80,7 @@ def normalize_statement(sql: str) -> str:
     bare = re.sub(
         r"--[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/|\Z)|^[ \t]*(?:/|GO)[ \t]*$", " ", sql, flags=re.M
     )
-    return re.sub(r"\s*([(),=<>])\s*", r"\1", " ".join(bare.lower().replace(";", " ").split()))
+    return re.sub(r"\s*([(),=<>]+)\s*", r"\1", " ".join(bare.lower().replace(";", " ").split()))
 
 
 _STARTS = r"(?=\s*(?:SELECT|WITH|UPDATE|DELETE|INSERT)\b)"

@@ -64,3 +64,11 @@ def test_a_rule_that_is_changed_is_a_difference(decide, old, new):
 def test_a_rule_that_is_written_otherwise_is_none(decide, old, new):
     assert REFERENCE.count(old) == 1
     assert decide(REFERENCE.replace(old, new)).status == "equivalent"
+
+
+@pytest.mark.parametrize("declared", ["NUMERIC", "INTEGER", "DECIMAL(10,2)"])
+def test_a_text_of_digits_that_is_kept_as_a_number_is_a_difference(declared):
+    question = EquivalenceQuestion("sqlite", (PARENT,), "CREATE TABLE t (id INTEGER, code TEXT)")
+    with EnginePool() as engines:
+        answer = f"CREATE TABLE t (id INTEGER, code {declared})"
+        assert Decider(engines.get).decide(question, answer).status == "different"

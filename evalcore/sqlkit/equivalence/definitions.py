@@ -18,6 +18,7 @@ from evalcore.sqlkit.equivalence import Counterexample, Equivalence, Equivalence
 from evalcore.sqlkit.equivalence.observations import build_select_all
 from evalcore.sqlkit.generate import render_inserts
 from evalcore.sqlkit.generate.definitions import (
+    PADDED,
     TableRows,
     build_table_rows,
     fill_parents,
@@ -184,6 +185,8 @@ def _simplify_cell(cell: object) -> object:
     if isinstance(cell, bool):
         return str(int(cell))
     text = str(cell).strip().lower()
+    if text == PADDED:
+        return text
     try:
         number = float(text)
     except ValueError:

@@ -122,6 +122,10 @@ def build_table_rows(
     return TableRows(table.name, base, filled, tuple(dict.fromkeys(changed)), given, tuple(typed))
 
 
+#: A text that is another one where it was kept as a number.
+PADDED = "007"
+
+
 def _list_type_edges(*columns: Column) -> list[Any]:
     """Values that one type holds as they are and another does not."""
     if any(column.computed for column in columns):
@@ -138,6 +142,9 @@ def _list_type_edges(*columns: Column) -> list[Any]:
             values += sorted(_BOUNDS) if column.kind == "integer" else []
         elif column.kind in ("date", "timestamp"):
             values.append("2024-02-29 13:45:10.123456")
+    kinds = {column.kind for column in columns}
+    if "text" in kinds and kinds & {"integer", "decimal", "float"}:
+        values.append(PADDED)
     return list(dict.fromkeys(values))
 
 
