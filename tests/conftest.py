@@ -9,6 +9,7 @@ import gc
 import importlib
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -25,21 +26,31 @@ for variable in ("EVALBOARD_LANG", "LC_ALL", "LC_MESSAGES"):
     os.environ.pop(variable, None)
 os.environ["LANG"] = "C.UTF-8"
 
-#: Files that take a minute or more: they begin first, so that none is waited for at the end. Of
-#: those that make the same first, a model or an environment, one alone: others would wait for it.
+#: Files that take a minute or more: they begin first, so that none is waited for at the end.
 _LONG = frozenset(
     {
         "test_bundled_optimization.py",
         "test_first_screen.py",
-        "test_hf_run.py",
+        "test_golden_outputs.py",
         "test_kills.py",
-        "test_lm_eval_runs.py",
         "test_looks.py",
         "test_scale_verify.py",
         "test_sql_pairs.py",
         "test_swe_run.py",
     }
 )
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Make the environment of lm-eval, which waits for the network most of the time, while others
+    collect and test."""
+    config = session.config
+    is_whole = config.args == config.getini("testpaths") and not config.option.collectonly
+    if is_whole and "PYTEST_XDIST_WORKER" not in os.environ and config.getoption("numprocesses", 0):
+        code = "from tests.support.lm_eval import find_lm_eval_python; find_lm_eval_python()"
+        quiet = {"stdin": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        making = subprocess.Popen([sys.executable, "-c", code], cwd=config.rootpath, **quiet)
+        atexit.register(making.terminate)
 
 
 @pytest.hookimpl(wrapper=True)
