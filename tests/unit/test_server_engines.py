@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from evalcore.records import from_json, to_json
-from evalcore.sqlkit.engines import Engine, Execution, GeneratedScript
+from evalcore.sqlkit.engines import Engine, Execution, GeneratedScript, served
 from evalcore.sqlkit.engines.mysql import connect_mysql, fetch_rows, for_mariadb
-from evalcore.sqlkit.engines.postgres import connect_postgres
+from evalcore.sqlkit.engines.postgres import PostgresSlot, connect_postgres
 from evalcore.sqlkit.engines.served import CAPACITY
 from tests.support.engines import LIMITS, SERVERS, SETUP, rows, server_engine
 
@@ -448,3 +448,29 @@ def test_a_closed_session_of_the_administrator_is_opened_anew(
     setup = (*SETUP, f"INSERT INTO t VALUES (7, 'by server: {by_server}')")
     result = engine.execute(setup, "SELECT MAX(a) FROM t")
     assert rows(result) == ((7,),), result.message
+
+
+def test_rows_that_replace_others_leave_a_database_as_if_it_were_new(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(served, "CAPACITY", 1)
+    ddl = ("CREATE TABLE p (id INT PRIMARY KEY)", "CREATE TABLE c (n SERIAL, p INT REFERENCES p)")
+    data = [
+        GeneratedScript(f"INSERT INTO p VALUES ({n}); INSERT INTO c (p) VALUES ({n})")
+        for n in (1, 2)
+    ]
+    emptied: list[str] = []
+    fill = PostgresSlot.fill
+
+    def fill_and_note(slot: PostgresSlot, setup: tuple[str, ...]) -> None:
+        emptied.append(slot._truncate)
+        fill(slot, setup)
+
+    monkeypatch.setattr(PostgresSlot, "fill", fill_and_note)
+    query = "SELECT n, p, (SELECT count(*) FROM p) FROM c"
+    with server_engine("postgres", LIMITS) as engine:
+        seen = [rows(engine.execute((*ddl, data[n]), query)) for n in (0, 1, 0)]
+        assert seen == [((1, 1, 1),), ((1, 2, 1),), ((1, 1, 1),)]
+        assert engine.execute((*ddl, data[1]), "INSERT INTO c (p) VALUES (2)").status == "ok"
+        assert rows(engine.execute((*ddl, data[1]), "SELECT max(n) FROM c")) == ((1,),)
+    assert sum(map(bool, emptied)) >= 2

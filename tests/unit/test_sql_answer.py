@@ -71,9 +71,12 @@ def test_plans_prose_and_noise_are_no_sql(text: str) -> None:
         "(" * 300_000,
         "<think>" * 100_000,
         "-- c\n" * 100_000,
+        "-" * 200_000,
+        ";" * 200_000,
     ],
 )
 def test_hostile_answers_take_no_long_time(text: str) -> None:
     with stop_hang():
         extract_sql(text)
         extract_sql("x" + text)
+        extract_sql(text + "\nSELECT a FROM t")
