@@ -169,7 +169,13 @@ def _check_answers(request: RunRequest) -> None:
 
 
 def create_folder(run_plan: Plan, settings: Settings) -> RunFolder:
-    """Write the frozen part of a run under the data folder."""
+    """Write the frozen part of a run under the data folder; raises UsageError for one that cannot
+    be written."""
+    try:
+        settings.runs_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        problem = error.strerror or str(error)
+        raise UsageError(Note("data_unwritable", path=settings.data, problem=problem)) from None
     folder = RunFolder(settings.runs_dir / run_plan.spec.run_id)
     folder.create(
         run_plan.spec, ((key, s) for key, group in run_plan.samples.items() for s in group)

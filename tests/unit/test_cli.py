@@ -187,7 +187,8 @@ def test_a_data_folder_that_is_none_is_one_clear_line(
     path.write_text("x", encoding="utf-8")
     status, _, err = call(capsys, *RUN, "--dataset", cases, "--data", str(path))
     assert (status, err.count("\n")) == (2, 1)
-    assert str(path) in err
+    assert f"the data folder {path} cannot be written (Not a directory)" in err
+    assert "set EVALBOARD_DATA to a folder that can" in err
     status, _, err = call(capsys, *RUN, "--data", str(tmp_path), "--dataset", "a" * 5000)
     assert (status, "name too long" in err) == (2, True)
 
