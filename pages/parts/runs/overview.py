@@ -84,10 +84,10 @@ def draw_run_list(all_rows: Sequence[RunRow], chosen: str, settings: Settings) -
     st.session_state[_SHOWN] = [row.run_id for row in rows]
     config = {
         "progress": tables.share_column("runs.progress", "%d%%", width="small"),
-        "target": tables.text_column("common.target", 170),
+        "target": tables.text_column("common.target", 150),
         "state": tables.text_column("runs.state", 105),
         "benchmarks": tables.text_column("common.benchmark", 250),
-        "score": tables.number_column("common.score", "%.1f"),
+        "score": tables.number_column("common.score", "%.1f", 58),
         "started": tables.text_column("runs.started"),
         "run": tables.text_column("runs.run"),
         "level": tables.text_column("submit.evidence"),
