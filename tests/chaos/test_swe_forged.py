@@ -31,6 +31,7 @@ from tests.support.swe_forged import (
     HONEST,
     HONEST_ANYWHERE,
     MODULE,
+    WAITS,
     Changes,
 )
 from tests.support.swe_tasks import patch_of
@@ -84,6 +85,21 @@ def test_a_patch_that_knows_the_second_looks_does_not_pass(name: str) -> None:
     assert not result.resolved
     assert result.flags[-1:] == ("fails_blind",)
     assert any("expected" in answer.question for answer in result.unproved)
+
+
+def test_a_patch_that_raises_where_its_caller_waits_does_not_pass() -> None:
+    """It leaves the check out that the issue asks for, and looks whether one is waited for."""
+    task, path = TASKS["evalboard__ledgerly-27"], "ledgerly/money.py"
+    before, after = read_tree(task, patched=False), read_tree(task, patched=True)
+    changed = {name: text for name, text in after.items() if text != before.get(name)}
+    asked = "if len(part) > digits:"
+    assert asked in changed[path]
+    changed[path] = changed[path].replace(asked, f"if {WAITS} and len(part) > digits:")
+    changed[path] = changed[path].replace("part.ljust(digits", "part[:digits].ljust(digits")
+    official, result = look_at(task, changed)
+    assert official
+    assert not result.resolved
+    assert result.flags[-1:] == ("fails_blind",)
 
 
 @pytest.mark.sampled(22)

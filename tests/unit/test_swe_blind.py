@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import runpy
 from collections import OrderedDict, UserDict, namedtuple
 from decimal import Decimal
@@ -175,6 +176,42 @@ def test_what_is_raised(
 
     answers = run_blind(monkeypatch, tmp_path, ROWS, "test_raised()", f=fail)
     assert [answer.holds for answer in answers] == [holds]
+
+
+def test_a_value_is_asked_for_in_the_same_form_whether_it_is_to_raise_or_not() -> None:
+    """A program that looks at its callers does not see that an exception is expected."""
+    source = """def test_it():
+    with pytest.raises(ValueError):
+        f(1)
+    assert f(1) == 3
+    with self.assertRaises(ValueError):
+        f(1)
+    with self.assertRaisesRegex(ValueError, "bad"):
+        f(1)
+"""
+    text = blind_tests({"a.py": source}).sources["a.py"]
+    blocks = text.partition("def test_it():\n")[2].rstrip().split("\n    with ")
+    assert len({re.sub(r"check \d", "", block.removeprefix("    with ")) for block in blocks}) == 1
+
+
+@pytest.mark.parametrize("written", ["f()", "f() != 3", "f() > 3", "f() == ['ValueError', '3']"])
+def test_an_exception_is_no_value(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, written: str
+) -> None:
+    def fail() -> None:
+        raise ValueError("3")
+
+    source = f"def test_it():\n    assert {written}\n    assert 1 == 1\n"
+    answers = run_blind(monkeypatch, tmp_path, source, "test_it()", f=fail)
+    assert [answer.holds for answer in answers] == [False, True]
+
+
+@pytest.mark.parametrize("value", [None, {"raised": ["ValueError"], "message": "bad"}])
+def test_a_value_is_no_exception(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, value: object
+) -> None:
+    answers = run_blind(monkeypatch, tmp_path, ROWS, "test_raised()", f=lambda given: value)
+    assert [answer.holds for answer in answers] == [False]
 
 
 def test_a_value_that_gives_its_own_token_back_is_wrong() -> None:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime, timedelta
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from evalcore.benchmarks.swe_bench.blind_tests import MAX_SHOWN, BlindCheck, BlindedTests
 from evalcore.records import Record
@@ -45,6 +45,13 @@ class _Opaque:
 
     def __repr__(self) -> str:
         return f"<{self.name}>"
+
+
+class _Raised(NamedTuple):
+    """An exception in the place of a value: the names of its classes, and what it says."""
+
+    names: list[str]
+    message: str
 
 
 class _Unknown(Exception):
@@ -123,8 +130,8 @@ def _put_back(value: Any, held: Mapping[str, Any]) -> Any:
 
 def _show_sides(check: BlindCheck, operands: list[Any]) -> tuple[str, str]:
     if check.operator == "raises":
-        raised = operands[1].get("raised", []) if isinstance(operands[1], dict) else []
-        return repr(operands[0])[:MAX_SHOWN], repr(raised[:1])[:MAX_SHOWN]
+        got = operands[1].names[:1] if isinstance(operands[1], _Raised) else operands[1]
+        return repr(operands[0])[:MAX_SHOWN], repr(got)[:MAX_SHOWN]
     is_right = len(check.sides) > 1 and check.sides[1] != "value"
     held_at = 1 if is_right else 0 if check.sides[0] != "value" else None
     shown = [repr(operand)[:MAX_SHOWN] for operand in operands]
@@ -152,6 +159,8 @@ def _decide(question: str, operands: list[Any]) -> bool:
     """Raises _Unknown, or what a comparison of built-in types raises."""
     if question == "raises":
         return _decide_raised(*operands)
+    if any(isinstance(operand, _Raised) for operand in operands):
+        return False
     if question in ("true", "false"):
         [value] = operands
         truth = value.truth if isinstance(value, _Opaque) else bool(value)
@@ -177,9 +186,9 @@ def _decide_identity(question: str, left: Any, right: Any) -> bool:
 
 def _decide_raised(expected: list[Any], written: Any) -> bool:
     names, pattern = expected
-    if not isinstance(written, dict) or not set(names) & set(written["raised"]):
+    if not isinstance(written, _Raised) or not set(names) & set(written.names):
         return False
-    return pattern is None or re.search(pattern, written["message"]) is not None
+    return pattern is None or re.search(pattern, written.message) is not None
 
 
 def _is_near(value: Any, expected: Any, limits: Mapping[str, float]) -> bool:
@@ -215,7 +224,7 @@ def _decode(content: Any) -> Any:
         raise TypeError
     if "raised" in content:
         names = [str(name) for name in list(content["raised"])[:100]]
-        return {"raised": names, "message": str(content.get("message", ""))[: MAX_SHOWN * 8]}
+        return _Raised(names, str(content.get("message", ""))[: MAX_SHOWN * 8])
     if "opaque" in content:
         truth = content.get("truth")
         return _Opaque(str(content["opaque"])[:100], truth if isinstance(truth, bool) else None)

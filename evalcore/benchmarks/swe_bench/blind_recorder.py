@@ -1,8 +1,7 @@
 """Writes down what tests compare, for a reader outside. Run inside, by blind tests.
 
     blind = runpy.run_path("blind_recorder.py")
-    blind["record"](CHECK, value, ...)
-    with blind["Raises"](CHECK) as info: ...
+    with blind["Raises"](CHECK) as info: blind["record"](CHECK, value, ...)
 
 A value is written as plain data by the content of its built-in type, whatever its own class says of
 equality; of anything else only the name of its class and its truth are written.
@@ -28,7 +27,7 @@ def record(check: str, *operands: Any) -> None:
 
 
 class Raises:
-    """Takes the place of pytest.raises: notes what was raised, whatever it is."""
+    """Notes what was raised, whatever it is, where an exception is expected and where none is."""
 
     def __init__(self, check: str, *tokens: Any) -> None:
         self._check, self._tokens = check, tokens
@@ -38,11 +37,17 @@ class Raises:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: Any, traceback: Any) -> bool:
-        names = [base.__name__ for base in type.mro(kind)] if kind else []
+        self.value, self.type, self.tb = value, kind, traceback
+        if kind is None:
+            return False
+        names = [base.__name__ for base in type.mro(kind)]
         raised = {"raised": names, "message": _message(value)}
         _write_line([self._check, [raised, *map(str, self._tokens)]])
-        self.value, self.type, self.tb = value, kind, traceback
-        return kind is not None and issubclass(kind, Exception)
+        return issubclass(kind, Exception)
+
+    @property
+    def exception(self) -> BaseException | None:
+        return self.value
 
     @property
     def typename(self) -> str:

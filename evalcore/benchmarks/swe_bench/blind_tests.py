@@ -190,21 +190,16 @@ class _Blinder(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_With(self, node: ast.With) -> Any:
-        match node.items:
-            case [
-                ast.withitem(
-                    context_expr=ast.Call(
-                        func=ast.Attribute(value=ast.Name(id="pytest"), attr="raises"),
-                        args=[kind],
-                        keywords=keywords,
-                    )
-                )
-            ] if (expected := _read_raised(kind, keywords, self._tokens)) is not None:
-                held, passed = expected
-                key = self._add_check("raises", (self._hold(held),), node.items[0].context_expr)
-                call = ast.Call(_recorder("Raises"), [ast.Constant(key), *passed], [])
-                node.items[0].context_expr = call
+        expected = _read_raises(node, self._tokens)
         self.generic_visit(node)
+        if expected is not None:
+            held, passed = expected
+            whole = node.items[0].context_expr
+            key = self._add_check("raises", (self._hold(held),), whole)
+            match node.body:
+                case [ast.Expr(value=value)]:
+                    node.body = [_record(key, [value])]
+            node.items[0].context_expr = _watch(key, passed)
         return node
 
     def _ask(self, test: ast.expr) -> list[ast.stmt]:
@@ -243,7 +238,7 @@ class _Blinder(ast.NodeTransformer):
             if not literal:
                 passed.append(operand)
         key = self._add_check(question, tuple(sides), whole)
-        return ast.Expr(ast.Call(_recorder("record"), [ast.Constant(key), *passed], []))
+        return ast.With([ast.withitem(_watch(key, []))], [_record(key, passed)])
 
     def _hold(self, value: Any) -> str:
         token = f"{_TOKEN}{len(self._blinded.held)}"
@@ -263,6 +258,16 @@ _NONE = ast.Constant(None)
 
 def _recorder(name: str) -> ast.expr:
     return ast.Subscript(ast.Name(_NAME, ast.Load()), ast.Constant(name), ast.Load())
+
+
+def _record(key: str, operands: list[ast.expr]) -> ast.stmt:
+    return ast.Expr(ast.Call(_recorder("record"), [ast.Constant(key), *operands], []))
+
+
+def _watch(key: str, tokens: list[ast.expr]) -> ast.expr:
+    """What notes an exception: a value is asked for in the same form whether one is expected or
+    not, for a program could look."""
+    return ast.Call(_recorder("Raises"), [ast.Constant(key), *tokens], [])
 
 
 def _is_store(name: ast.Name) -> bool:
@@ -451,21 +456,33 @@ def _read_approx(node: ast.expr | None) -> tuple[str, ast.expr] | None:
     return None
 
 
-def _read_raised(
-    kind: ast.expr, keywords: list[ast.keyword], tokens: set[str]
-) -> tuple[list[Any], list[ast.expr]] | None:
-    """[names of classes, pattern or None] that a test expects to be raised, and the pattern where
-    it comes by a token."""
+def _read_raises(node: ast.With, tokens: set[str]) -> tuple[list[Any], list[ast.expr]] | None:
+    """[names of classes, pattern or None] that a block expects to be raised, and the pattern where
+    it comes by a token; None for another block, or one whose pattern is computed."""
+    match node.items:
+        case [
+            ast.withitem(
+                context_expr=ast.Call(
+                    func=ast.Attribute(
+                        value=ast.Name(id="pytest" | "self"),
+                        attr="raises" | "assertRaises" | "assertRaisesRegex",
+                    ),
+                    args=[kind, *patterns],
+                    keywords=keywords,
+                )
+            )
+        ]:
+            patterns += [word.value for word in keywords]
+        case _:
+            return None
     kinds = kind.elts if isinstance(kind, ast.Tuple) else [kind]
     names = [one.id if isinstance(one, ast.Name) else getattr(one, "attr", "") for one in kinds]
-    pattern: Any = None
-    passed: list[ast.expr] = []
-    for word in keywords:
-        literal = _read_literal(word.value)
-        if word.arg == "match" and literal is not None and isinstance(literal[0], str):
-            pattern = literal[0]
-        elif word.arg == "match" and isinstance(word.value, ast.Name) and word.value.id in tokens:
-            passed = [word.value]
-        else:
-            return None
-    return ([names, pattern], passed) if all(names) else None
+    if len(patterns) > 1 or any(word.arg != "match" for word in keywords) or not all(names):
+        return None
+    for pattern in patterns:
+        literal = _read_literal(pattern)
+        if literal is not None and isinstance(literal[0], str):
+            return [names, literal[0]], []
+        is_token = isinstance(pattern, ast.Name) and pattern.id in tokens
+        return ([names, None], [pattern]) if is_token else None
+    return [names, None], []

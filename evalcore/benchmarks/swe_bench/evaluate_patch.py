@@ -34,7 +34,7 @@ from evalcore.sandbox.program import Limits
 # show what the hardened check may ask of other patches: what holds for the reference.
 
 #: Changes whenever what is asked of a task does.
-RULE = 2
+RULE = 3
 #: Fields of a task that do not bear on what its tests do.
 _UNRELATED = ("repository", "problem_statement", "text", "difficulty", "image")
 _COUNTS = (" passed", " failed", " error", " skipped", " xfailed", " xpassed", "no tests ran")
