@@ -144,7 +144,7 @@ def test_numbers_beyond_the_bound_are_written_as_upstream_writes_them(texts):
         ('{"n": 1000000000000000}', {"n": 10**15}),
         ('{"n": [-1e16, {"m": 9999999999999999999999}]}', {"n": [-1e15, {"m": 10**15}]}),
         ('{"n": Infinity, "m": true}', {"n": 1e15, "m": True}),
-        ('{"n": NaN}', {"n": "nan"}),
+        ('{"n": NaN}', {"n": 1e15}),
     ],
 )
 def test_numbers_are_held_at_the_bound(text, arguments):

@@ -252,6 +252,21 @@ def test_too_much_is_refused_in_little_time(name, value):
     assert environment.database.list_changed_entities() == {}
 
 
+@pytest.mark.parametrize("value", HOSTILE, ids=lambda value: type(value).__name__)
+def test_values_of_any_type_end_nothing(value):
+    environment = Environment(airline(), checks_types=False)
+    with stop_hang():
+        environment.call("send_certificate", {"user_id": "user_1", "amount": value})
+
+
+@pytest.mark.parametrize("amount", [10**16, 10**30, -1e300, float("inf"), float("nan")])
+def test_a_number_beyond_the_bound_is_written_where_types_are_upstreams(amount):
+    environment = Environment(airline(), checks_types=False)
+    answer = environment.call("send_certificate", {"user_id": "user_1", "amount": amount})
+    assert not answer.startswith("Error: ")
+    assert environment.database.list_changed_entities() != {}
+
+
 def test_many_items_are_checked_in_little_time():
     items = ["l1", "c1"] + [f"x{number}" for number in range(4000)]
     environment = Environment(retail(status="delivered"))

@@ -22,6 +22,7 @@ from evalcore.benchmarks.tau_bench.environment.database import (
 from evalcore.benchmarks.tau_bench.environment.tools import (
     Domain,
     Tool,
+    clamp_numbers,
     find_bounds_problem,
     find_name_problem,
     find_type_problem,
@@ -73,8 +74,8 @@ class Write(Record, frozen=True):
 
 class Environment:
     """The world of one episode. What an agent sends is never trusted and never raises. Without
-    `checks_types` a tool gets values of any type, as upstream's do: what Python makes of them is
-    what happens."""
+    `checks_types` a tool gets values of any type and size, as upstream's do: what Python makes of
+    them is what happens."""
 
     def __init__(self, domain: Domain, *, checks_types: bool = True) -> None:
         self.domain = domain
@@ -101,7 +102,7 @@ class Environment:
         self.terminated = tool.terminates
         if not isinstance(kwargs, Mapping):
             return "Error: the arguments must be an object of names and values"
-        kwargs = dict(kwargs)
+        kwargs = dict(kwargs) if self._checks_types else clamp_numbers(dict(kwargs))
         problem = find_bounds_problem(kwargs) or find_name_problem(tool, kwargs)
         if problem:
             return f"Error: {problem}"

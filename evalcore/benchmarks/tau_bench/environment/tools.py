@@ -131,15 +131,16 @@ def find_bounds_problem(
     return ""
 
 
-def clamp_numbers(value: Any) -> Any:
-    """The value with numbers beyond the bound at the bound: a write of such a number leaves a
-    database that no ground truth leaves, as it does upstream."""
-    if isinstance(value, dict):
-        return {name: clamp_numbers(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [clamp_numbers(item) for item in value]
-    if isinstance(value, int | float) and abs(value) > MAX_NUMBER:
-        return type(value)(MAX_NUMBER if value > 0 else -MAX_NUMBER)
+def clamp_numbers(value: Any, levels: int = MAX_DEPTH + 1) -> Any:
+    """The value with numbers beyond the bound, and what is no number, at the bound: a write of such
+    a value leaves a database that no ground truth leaves, as it does upstream. What is nested
+    deeper than `levels` stays as it is."""
+    if levels and isinstance(value, dict):
+        return {name: clamp_numbers(item, levels - 1) for name, item in value.items()}
+    if levels and isinstance(value, list):
+        return [clamp_numbers(item, levels - 1) for item in value]
+    if isinstance(value, int | float) and not abs(value) <= MAX_NUMBER:
+        return type(value)(-MAX_NUMBER if value < 0 else MAX_NUMBER)
     return value
 
 
