@@ -303,7 +303,8 @@ _BOOT = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
     "from evalcore.sandbox.worker_process import main; main()"
 )
-_START_SECONDS = 30.0
+#: A service that loads large libraries takes many times as long on a busy machine.
+_START_SECONDS = 300.0
 _DYING_SECONDS = 0.5
 #: What a process of Windows does not start without; nothing is needed elsewhere.
 _PASSED_VARIABLES = ("SYSTEMROOT",)

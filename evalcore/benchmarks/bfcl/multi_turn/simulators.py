@@ -228,6 +228,8 @@ def _holds_apis(folder: Path) -> bool:
 
 _SERVICE = "evalcore.benchmarks.bfcl.multi_turn.service:open_service"
 _SECONDS = 10.0
+#: A search of texts by a network takes seconds where other programs want the processors, too.
+_ENCODER_SECONDS = 120.0
 _MEMORY_BYTES = 512_000_000
 _MAX_REPLY = 32_000_000
 
@@ -245,7 +247,7 @@ class Overrun(Exception):
 class Simulators(AbstractContextManager["Simulators"]):
     """The APIs of a dataset; close it when done. Usable from several threads. `missing` says of
     other classes why they cannot be had, `folder` is where modules are looked for first, `encoder`
-    that of `find_encoder`, `seconds` the limit of one request."""
+    that of `find_encoder`, `seconds` the limit of one request without an encoder."""
 
     def __init__(
         self,
@@ -265,7 +267,7 @@ class Simulators(AbstractContextManager["Simulators"]):
                 "folder": folder,
                 "encoder": encoder,
             },
-            seconds=seconds,
+            seconds=max(seconds, _ENCODER_SECONDS) if encoder else seconds,
             memory_bytes=_MEMORY_BYTES,
             max_reply=_MAX_REPLY,
         )
