@@ -23,6 +23,7 @@ from evalcore import catalog
 from evalcore.cli.exchange import insert_import_origin
 from evalcore.cli.main import build_parser, main
 from evalcore.cli.parser import list_texts, load_examples, load_help_texts, walk_parsers
+from evalcore.cli.run import build_run_request, fill_from_config
 from evalcore.cli.terminal import say_always, use_language
 from evalcore.errors import UsageError
 from evalcore.exchange import progress_bar
@@ -121,6 +122,60 @@ def test_flags_beat_the_file_and_the_file_beats_the_environment(
     assert len(read_runs(data)) == 1
     assert len(read_runs(f"{tmp_path}/file")) == 2
     assert not (tmp_path / "environment").exists()
+
+
+#: By field of a file: the words of its flag, its value in the file, and what the flag makes of it.
+PRECEDENCE = {
+    "target": (["--target", "control:null"], "control:noop", "control:null"),
+    "benchmarks": (["--benchmarks", "gaia"], ["bfcl"], ("gaia",)),
+    "metrics": (["--metrics", "level1"], ["level2"], ("level1",)),
+    "dataset": (["--dataset", "one"], "two", "one"),
+    "max_samples": (["--max-samples", "1"], 2, 1),
+    "seed": (["--seed", "1"], 2, 1),
+    "epochs": (["--epochs", "1"], 2, 1),
+    "concurrency": (["--concurrency", "1"], 2, 1),
+    "budget": (["--budget", "1"], 2.0, 1.0),
+    "judges": (["--judge", "openai:a"], ["openai:b"], ("openai:a",)),
+    "target_options": (["--target-option", "a=1"], {"a": "2"}, {"a": "1"}),
+    "executor": (["--executor", "ray"], "process", "ray"),
+}
+#: Those that say how the command works.
+COMMAND_PRECEDENCE = {
+    "data": (["--data", "one"], "two", "one"),
+    "ray_address": (["--ray-address", "one:1"], "two:2", "one:1"),
+    "ray_workers": (["--ray-workers", "1"], 2, 1),
+    "node_concurrency": (["--node-concurrency", "1"], 2, 1),
+    "node_requests_per_minute": (["--node-requests-per-minute", "1"], 2.0, 1.0),
+    "lang": (["--lang", "en"], "zh", "en"),
+    "json": (["--json"], False, True),
+    "quiet": (["--quiet"], False, True),
+    "verbose": (["--verbose"], False, True),
+    "estimate": (["--estimate"], False, True),
+}
+
+
+@each_row(("field", "row"), [*(PRECEDENCE | COMMAND_PRECEDENCE).items()])
+def test_every_flag_beats_its_field_of_a_file(tmp_path, field, row):
+    words, in_file, expected = row
+    config = tmp_path / "run.yaml"
+    usual = {"target": "control:noop", "benchmarks": ["bfcl"]}
+    config.write_text(json.dumps(usual | {field: in_file}), "utf-8")  # which is YAML too
+    for typed in ([], words):
+        args = build_parser().parse_args(["run", "--config", str(config), *typed])
+        fill_from_config(args)
+        request = build_run_request(args)[0]
+        value = getattr(request if field in PRECEDENCE else args, field)
+        if not typed:
+            in_file = tuple(in_file) if isinstance(in_file, list) else in_file
+            assert value == ("" if field == "executor" else in_file)
+        else:
+            assert value == expected
+
+
+def test_no_flag_of_run_is_missing_from_the_table():
+    flags = {FIELD_NAMES.get(action.dest, action.dest) for action in find_parser("run")._actions}
+    others = {"help", "config", "benchmark_overrides", "batch_size"}  # see test_config
+    assert flags - others == PRECEDENCE.keys() | COMMAND_PRECEDENCE.keys()
 
 
 def test_the_cluster_of_a_flag_beats_that_of_the_file(cases, data, tmp_path, monkeypatch):

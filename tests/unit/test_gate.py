@@ -11,6 +11,7 @@ import evalcore
 from evalcore.benchmarks.functions import remove_benchmark
 from evalcore.cli.main import main
 from evalcore.errors import UsageError
+from evalcore.exchange.gate_report import render_gate_junit, render_gate_markdown
 from evalcore.results import Interval
 from evalcore.views.gate import GateRules, check_drop, check_gate
 
@@ -121,6 +122,31 @@ def test_an_estimate_on_the_bound_is_decided_by_no_number_of_cases():
 def test_rules_that_make_no_sense_are_refused(store, rules, problem):
     with pytest.raises(UsageError, match=problem):
         gate(store, "half", **rules)
+
+
+def test_one_case_decides_nothing_and_names_break_no_report(tmp_path):
+    """A gate of one case, of other cases than the base, and of names that are markup."""
+    hostile = "]]>&<\x01\x1b[2J|`\u202e"
+    runs = []
+    for count in (1, 1, 2):
+        cases = [{"id": f"{hostile}{n}", "input": "x", "reference": "x"} for n in range(count)]
+        target = "control:null" if len(runs) != 1 else "control:noop"
+        scorer = evalcore.benchmark(cases, name="test_tiny", version="1")(score_equal)
+        runs.append(evalcore.evaluate(target, scorer, data=tmp_path).id)
+    remove_benchmark("test_tiny")
+    nothing, right, more = runs
+    roots = [tmp_path / "runs"]
+    lost = check_gate(roots, nothing, GateRules(against=right, max_drop=2))
+    assert (lost.state, lost.lost_count) == ("inconclusive", 1)
+    suite = ElementTree.fromstring(render_gate_junit(lost))
+    assert (suite.get("errors"), len(suite.findall("testcase"))) == ("1", 1)
+    assert "\x1b" not in render_gate_markdown(lost)
+    with pytest.raises(UsageError, match="no benchmark with the same questions"):
+        check_gate(roots, more, GateRules(against=right))
+
+
+def score_equal(answer, case):
+    return answer == case["reference"]
 
 
 def test_runs_that_share_no_benchmark_are_refused(store):
