@@ -17,8 +17,8 @@ from evalcore.benchmarks.sql_text import starts_like_sql
 
 _STRING = re.compile(
     r"r#\"(?P<raw>.*?)\"#|\"(?P<lines>\s*(?:SELECT|WITH|INSERT|UPDATE|DELETE|MERGE|CREATE)\s(?:[^\"\\]|\\.)*+)\"(?=\s*[);,])"
-    r"|\"{3}(?P<triple>.*?)\"{3}|'{3}(?P<single>.*?)'{3}|\"(?P<double>(?:[^\"\\\n]|\\.)*+)\""
-    r"|'(?P<plain>(?:[^'\\\n]|\\.)*+)'|`(?P<template>[^`]*)`"
+    r"|\"{3}(?P<triple>.*?)\"{3}|'{3}(?P<single>.*?)'{3}|(?<!\\)\"(?P<double>(?:[^\"\\\n]|\\.)*+)\""
+    r"|(?<!\\)'(?P<plain>(?:[^'\\\n]|\\.)*+)'|`(?P<template>[^`]*)`"
     r"|<<[<~-]?[ \t]*['\"]?(?P<tag>[A-Z]\w{1,20})['\"]?\n(?P<heredoc>.{1,4000}?)\n[ \t]*(?P=tag)\b",
     re.S,
 )

@@ -73,6 +73,7 @@ def test_plans_prose_and_noise_are_no_sql(text: str) -> None:
         "-- c\n" * 100_000,
         "-" * 200_000,
         ";" * 200_000,
+        '\\"' * 100_000,
     ],
 )
 def test_hostile_answers_take_no_long_time(text: str) -> None:
