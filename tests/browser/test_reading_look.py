@@ -54,11 +54,11 @@ def test_on_paper_a_wide_grid_is_whole(url, page, address):
     settle(page)
     heads = page.locator(".eb-paper th").all_text_contents()
     assert len(heads) >= 7
+    page.emulate_media(media="print")
     pdf = PdfReader(BytesIO(page.pdf(prefer_css_page_size=True)))
     printed = "".join("".join(sheet.extract_text() for sheet in pdf.pages).split())
     assert not [head for head in (*heads, "openai:strong") if "".join(head.split()) not in printed]
 
-    page.emulate_media(media="print")
     page.set_viewport_size({"width": 688, "height": 1000})
     assert page.locator('[data-testid="stDataFrame"]:visible').count() == 0
     cells = page.locator(".eb-paper tr > *")
