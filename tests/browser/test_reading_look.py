@@ -45,7 +45,7 @@ def test_on_paper_no_column_of_a_table_is_cut_off(url, page, address):
 
 
 @pytest.mark.parametrize(
-    "address", ["/metrics?metric=execution_accuracy", "/runs", "/target?key=openai%3Astrong"]
+    "address", ["/metrics?metric=execution_accuracy", "/target?key=openai%3Astrong"]
 )
 def test_on_paper_a_wide_grid_is_whole(url, page, address):
     """A grid is a canvas that ends where it does on the screen: paper has its table in its place,
