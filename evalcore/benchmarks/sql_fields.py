@@ -16,10 +16,12 @@ from evalcore.benchmarks.sql_text import starts_like_sql
 # Strings of program code.
 
 _STRING = re.compile(
-    r"r#\"(?P<raw>.*?)\"#|\"(?P<lines>\s*(?:SELECT|WITH|INSERT|UPDATE|DELETE|MERGE|CREATE)\s(?:[^\"\\]|\\.)*+)\"(?=\s*[);,])"
+    r"r#\"(?P<raw>.*?)(?:\"#|\Z)"
+    r"|\"(?P<lines>\s*(?:SELECT|WITH|INSERT|UPDATE|DELETE|MERGE|CREATE)\s(?:[^\"\\]|\\.)*+)\"(?=\s*[);,])"
     r"|\"{3}(?P<triple>.*?)\"{3}|'{3}(?P<single>.*?)'{3}|(?<!\\)\"(?P<double>(?:[^\"\\\n]|\\.)*+)\""
     r"|(?<!\\)'(?P<plain>(?:[^'\\\n]|\\.)*+)'|`(?P<template>[^`]*)`"
-    r"|<<[<~-]?[ \t]*['\"]?(?P<tag>[A-Z]\w{1,20})['\"]?\n(?P<heredoc>.{1,4000}?)\n[ \t]*(?P=tag)\b",
+    r"|<<[<~-]?[ \t]*['\"]?(?P<tag>[A-Z]\w{1,20})['\"]?\n"
+    r"(?P<heredoc>(?:[^<]|<(?!<[<~-]?[ \t]*['\"]?[A-Z])){1,4000}?)\n[ \t]*(?P=tag)\b",
     re.S,
 )
 #: What joins two strings: operators, `.append(`, and `+=` in a statement of its own.

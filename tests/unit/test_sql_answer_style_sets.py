@@ -272,8 +272,10 @@ def test_all_authored_statements_are_read_whole_in_every_wrapper() -> None:
         "(a) SELECT 1\n" * 800 + "I settle on (a).",
         "<x>SELECT 1</x>" * 8_000,
         "SELECT 1\n----\n" * 8_000,
+        'r#"SELECT ' * 16_000,
+        "<<SQL\n" * 25_000,
     ],
-    ids=range(32),
+    ids=range(34),
 )
 def test_a_hostile_answer_is_read_at_all(text: str) -> None:
     """Repetitions that a pattern of more than linear time would not end on."""
