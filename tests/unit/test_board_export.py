@@ -133,7 +133,7 @@ def test_every_form_goes_to_a_file(capsys, full, tmp_path):
     ("words", "problem"),
     [
         (("--board", HOSTILE), "known: default"),
-        (("--by", "nosuch"), "ranked by one of sql_understanding"),
+        (("--by", "nosuch"), "ranked by one of: sql_understanding"),
         (("--suite", "agentic"), "no board of suite agentic"),
         (("--json", "--format", "csv"), "contradict"),
         (("--out", "/nosuch/place"), "--out /nosuch/place"),

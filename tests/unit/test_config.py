@@ -199,7 +199,7 @@ def test_the_type_of_a_model_of_transformers_is_no_news(tmp_path: Path, kind: st
 
 
 @pytest.mark.parametrize(
-    ("kind", "words"), [("ensemble", "model_type: hf"), ("gguf", "none of: auto, hf, ensemble")]
+    ("kind", "words"), [("ensemble", "model_type: hf"), ("gguf", "not one of auto, hf, ensemble")]
 )
 def test_other_types_of_models_are_refused_with_a_way_out(tmp_path: Path, kind, words) -> None:
     with pytest.raises(UsageError, match=words):

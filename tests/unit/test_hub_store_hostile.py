@@ -204,10 +204,10 @@ def test_an_old_version_cannot_be_passed_off_as_the_newest(hub, here):
 HOSTILE = {
     "a way out": ({"../../evil.json": b"{}"}, None, "leads out"),
     "an absolute path": ({"/tmp/evil.json": b"{}"}, None, "leads out"),
-    "a program": ({"spec.json": b"{}", "evil.py": b"import os"}, None, "no file of"),
-    "a hidden file": ({".evil.json": b"{}"}, None, "no file of"),
-    "a lock": ({"worker.lock": b""}, None, "no file of"),
-    "too deep": ({"a/b/c/d.json": b"{}"}, None, "no file of"),
+    "a program": ({"spec.json": b"{}", "evil.py": b"import os"}, None, "not a file of"),
+    "a hidden file": ({".evil.json": b"{}"}, None, "not a file of"),
+    "a lock": ({"worker.lock": b""}, None, "not a file of"),
+    "too deep": ({"a/b/c/d.json": b"{}"}, None, "not a file of"),
     "a link": (
         {"spec.json": b"/etc/passwd"},
         lambda member: setattr(member, "external_attr", (stat.S_IFLNK | 0o777) << 16),
