@@ -92,7 +92,7 @@ def _select_rows(titles: Mapping[str, str], asked: list[str]) -> list[str]:
             if st.session_state[key] not in options:
                 st.session_state[key] = default
             label = "A" if side == "first" else "B"
-            chosen = st.selectbox(label, options, key=key, format_func=dict(titles).get, width=330)
+            chosen = st.selectbox(label, options, key=key, format_func=dict(titles).get, width=358)
             st.session_state[f"{key}.asked"] = chosen
             rows.append(str(chosen))
     return rows

@@ -84,7 +84,7 @@ def draw_run_list(all_rows: Sequence[RunRow], chosen: str, settings: Settings) -
     st.session_state[_SHOWN] = [row.run_id for row in rows]
     config = {
         "progress": tables.share_column("runs.progress", "%d%%", width="small"),
-        "target": tables.text_column("common.target", 150),
+        "target": tables.text_column("common.target", 190),
         "state": tables.text_column("runs.state", 105),
         "benchmarks": tables.text_column("common.benchmark", 250),
         "score": tables.number_column("common.score", "%.1f", 58),
