@@ -61,7 +61,8 @@ def _draw_live_runs(current: Settings, read: Iterator[RunRows], was_moving: bool
             if runs_models_here(chosen.target.key):
                 card = reproduce.model_card(current.run_roots, chosen.run_id)
             overview.draw_run_detail(chosen, current, card, pair)
-            if inside and chosen.errors and not chosen.is_active:
+            unmeasured = chosen.errors or chosen.outcomes.get("not_executed")
+            if inside and unmeasured and not chosen.is_active:
                 overview.draw_error_causes(chosen, current)
             if inside and chosen.own and chosen.state in ("interrupted", "incomplete"):
                 asks = visitor.current_visitor()

@@ -19,7 +19,7 @@ from evalcore.views.payloads import to_json_value
 
 _ALIKE = 3  # cases that are offered in place of an unknown one
 #: Outcomes that say nothing about the target, by what a reader does about them.
-_UNMEASURED = ("target_error", "judge_error", "environment_error", "not_executed", "missing")
+UNMEASURED = ("target_error", "judge_error", "environment_error", "not_executed", "missing")
 _REASONS = """
 SELECT benchmark, outcome, coalesce(reason, '') AS reason, count(*) AS cases,
        first(id ORDER BY position, epoch) AS id, first(metric ORDER BY position, epoch) AS metric,
@@ -73,7 +73,7 @@ def load_run_problems(folder: RunFolder, *, show_gated: bool = False) -> RunProb
     """Raises RunFolderError where a file of the run cannot be read. Notes on gated cases are left
     out unless `show_gated`."""
     path = case_tables.ensure_samples_table(folder)
-    reasons = case_tables.query_samples([path], _REASONS, [list(_UNMEASURED)])
+    reasons = case_tables.query_samples([path], _REASONS, [list(UNMEASURED)])
     failed = case_tables.query_samples([path], _FAILED)
     gated = frozenset() if show_gated else gated_cases(folder)
     if gated:

@@ -32,6 +32,7 @@ from evalcore.views.ranking import (
     find_row_status,
     list_board_orders,
 )
+from evalcore.views.run_problems import UNMEASURED
 
 # The boards of a store: headers and rankings as they are on disk now.
 # Reading them costs little while nothing changes; `compute_boards_signature` is the key for a
@@ -124,12 +125,13 @@ def find_run_board(run_headers: Headers, run: str) -> tuple[Board, str] | None:
 
 
 class RunSuiteScore(NamedTuple):
-    """The score of a run over the members of its board, None while any of them is `missing`."""
+    """The score of a run over the members of its board, None while any of them is `missing`: by
+    benchmark its cases without a measurement by outcome, none where it was not run."""
 
     score: float | None
     low: float | None
     high: float | None
-    missing: tuple[str, ...]
+    missing: dict[str, dict[str, int]]
 
 
 def score_run_suite(run_headers: Headers, run: str) -> RunSuiteScore | None:
@@ -144,7 +146,11 @@ def score_run_suite(run_headers: Headers, run: str) -> RunSuiteScore | None:
     own = {key: score.column for key, score in header.benchmarks.items()}
     runs = {key: header for key, column in board.columns.items() if own.get(key) == column.key}
     row = Row(identity=header.identity, target_key=header.target_key, runs=runs)
-    missing = tuple(key for key in board.members if complete_score(row, key) is None)
+    missing = {}
+    for key in board.members:
+        if complete_score(row, key) is None:
+            outcomes = score.outcomes if (score := row.score(key)) is not None else {}
+            missing[key] = {name: outcomes[name] for name in UNMEASURED if outcomes.get(name)}
     return RunSuiteScore(*compute_row_score(row, board, SUITE), missing)
 
 

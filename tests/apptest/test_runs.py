@@ -7,13 +7,17 @@ import pytest
 from filelock import FileLock
 
 from evalcore.errors import UsageError
+from evalcore.records import Verdict
 from evalcore.results import Progress
 from evalcore.runner import client, jobs
 from evalcore.settings import Settings
+from evalcore.store.index import record_run
+from evalcore.store.journal import Journal
+from evalcore.store.run_folder import StoredVerdict
 from tests.apptest.conftest import words
 from tests.support.boards import Plan, make_run
-from tests.support.page_stores import CORRUPT, RUN, SECTIONS, corrupt_run, evidence_run
-from tests.support.stored_runs import plan
+from tests.support.page_stores import CORRUPT, RUN, SECTIONS, corrupt_run, evidence_run, sample_of
+from tests.support.stored_runs import SCORING, plan
 
 MOVING = Progress(
     run_id=RUN,
@@ -213,3 +217,75 @@ def test_a_run_of_which_nothing_was_measured_has_no_score(open_page, runs_root):
     )
     app = open_page("runs")
     assert app.dataframe[0].value["score"].isna().all()
+
+
+SUITE = ("sql_understanding", "dialect_conversion", "sql_optimization")
+
+
+def suite_run(runs_root, **unmeasured):
+    """A run of the whole suite; of the benchmark `unmeasured`, so many cases ended that way."""
+    settings = Settings(data=str(runs_root.parent))
+    folder = make_run(settings, Plan(target="openai:whole", cases=2, skill=1))
+    spec, summary = folder.read_spec(), folder.read_summary()
+    own, score = spec.benchmarks[0], summary.benchmarks["sql_understanding"]
+    scores = {key: msgspec.structs.replace(score, benchmark=key, column=key) for key in SUITE}
+    for key, outcomes in unmeasured.items():
+        torn = {"passed": 8 - sum(outcomes.values()), **outcomes}
+        scores[key] = msgspec.structs.replace(
+            scores[key], outcomes=torn, coverage=torn["passed"] / 8, complete=False
+        )
+    declared = [msgspec.structs.replace(own, key=key, dataset=key, column=key) for key in SUITE]
+    (folder.path / "spec.json").write_bytes(
+        msgspec.json.encode(msgspec.structs.replace(spec, benchmarks=tuple(declared)))
+    )
+    folder.write_summary(msgspec.structs.replace(summary, benchmarks=scores))
+    record_run(settings, folder)
+    return folder
+
+
+def test_a_run_of_the_whole_suite_says_what_it_came_to_and_how_sure_that_is(open_page, runs_root):
+    suite_run(runs_root)
+    app = open_page("runs")
+    assert "95% interval of the whole suite: " in words(app)
+    assert any(metric.value == "100.0" for metric in app.main.metric)
+    assert app.dataframe[0].value["score"].tolist() == [pytest.approx(100)]
+
+
+@pytest.mark.parametrize(
+    ("language", "outcomes", "said"),
+    [
+        ("en", {"not_executed": 1}, "Dialect conversion: 1 of its cases undecided"),
+        ("zh", {"not_executed": 1}, "方言转换：1 个用例未判定"),
+        ("en", {"target_error": 2}, "Dialect conversion: 2 of its cases without a result"),
+        ("zh", {"missing": 2, "not_executed": 1}, "1 个用例未判定、2 个用例没有结果"),
+    ],
+)
+def test_a_suite_without_a_score_says_what_is_missing(
+    open_page, runs_root, language, outcomes, said
+):
+    suite_run(runs_root, dialect_conversion=outcomes)
+    app = open_page("runs", language)
+    assert said in words(app)
+    assert app.dataframe[0].value["score"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("language", "helps", "state"),
+    [("en", "Choose judges", "1 of them could not"), ("zh", "选择评审模型", "其中 1 个未能判定")],
+)
+def test_undecided_cases_say_what_helps(open_page, runs_root, language, helps, state):
+    folder = evidence_run(runs_root)
+    sample = sample_of("log")  # the one that is not judged yet
+    verdict = Verdict(sample.metric, sample.id, "not_executed", reason="no_panel")
+    with Journal(folder.path / "verdicts" / SCORING / "w2.jsonl") as journal:
+        journal.append(StoredVerdict(benchmark="sql_understanding", verdict=verdict))
+    summary = folder.read_summary()
+    score = summary.benchmarks["sql_understanding"]
+    outcomes = {"passed": len(SECTIONS) - 1, "not_executed": 1}
+    undecided = msgspec.structs.replace(score, outcomes=outcomes, complete=False)
+    folder.write_summary(
+        msgspec.structs.replace(summary, benchmarks={"sql_understanding": undecided})
+    )
+    text = words(open_page("runs", language))
+    assert helps in text
+    assert state in text

@@ -70,14 +70,15 @@ def test_a_run_of_the_whole_suite_has_its_score_and_another_says_what_is_missing
     assert score_run_suite([run, other], other.run_id) == score_run_suite([other], other.run_id)
     own = score_run_suite([run, other], run.run_id)
     frame_row = boards.list_board_rows([run, other], find_run_board([run], run.run_id)[0])[0]
-    assert own.missing == ()
+    assert own.missing == {}
     assert own.score == pytest.approx(frame_row.score(KEYS[0]).score)
     assert own.low < own.score < own.high
 
     part = header("openai:c", 3, **{key: score(f"c.{key}", dataset=key) for key in KEYS[:2]})
-    assert score_run_suite([part, run], part.run_id) == (None, None, None, (KEYS[2],))
-    torn = whole("openai:d", 4, complete=False)
-    assert score_run_suite([torn, run], torn.run_id).missing == tuple(KEYS)
+    assert score_run_suite([part, run], part.run_id) == (None, None, None, {KEYS[2]: {}})
+    torn = whole("openai:d", 4, complete=False, outcomes={"passed": 8, "not_executed": 2})
+    undecided = {key: {"not_executed": 2} for key in KEYS}
+    assert score_run_suite([torn, run], torn.run_id).missing == undecided
     single = header("openai:e", 5, **{KEYS[0]: score("c", dataset=KEYS[0])})
     assert score_run_suite([single, run], single.run_id) is None
     assert score_run_suite([], "run") is None

@@ -208,6 +208,8 @@ def draw_run_detail(
 def _describe_run_state(row: RunRow, pair: RunPair | None) -> str:
     """The state in a sentence; the second of two local models waits for the first."""
     waits = row.state == "planned" and pair is not None and pair.second.run_id == row.run_id
+    if row.state == "done" and (undecided := row.outcomes.get("not_executed")):
+        return tr("runs.about.undecided", count=f"{undecided:,}")
     return tr("runs.about.waiting" if waits else f"runs.about.{row.state}")
 
 
@@ -269,8 +271,14 @@ def _describe_suite(suite_score: RunSuiteScore) -> str:
     low, high = suite_score.low, suite_score.high
     if low is not None and high is not None:
         return tr("runs.suite_interval", low=f"{low:.1f}", high=f"{high:.1f}")
-    names = wording.join_names(map(benchmark_title, suite_score.missing))
-    return tr("runs.suite_missing", benchmarks=names) if names else ""
+    facts = []
+    for key, outcomes in suite_score.missing.items():
+        undecided = outcomes.get("not_executed", 0)
+        counts = {"undecided": undecided, "unmeasured": sum(outcomes.values()) - undecided}
+        words = [tr(f"runs.suite_{name}", count=f"{n:,}") for name, n in counts.items() if n]
+        text = wording.join_names(words) or tr("runs.suite_not_run")
+        facts.append(wording.format_fact(benchmark_title(key), text))
+    return tr("runs.suite_missing", facts=" · ".join(facts)) if facts else ""
 
 
 def _draw_outcome_badges(row: RunRow) -> None:
