@@ -129,6 +129,9 @@ CASES: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "SELECT id, c FROM o",
         (
             "SELECT id, c FROM o GROUP BY id, c",
+            "SELECT id, c FROM (SELECT id, c, COUNT(*) AS n FROM o GROUP BY id, c) AS q "
+            "WHERE n > 0",
+            "SELECT id, MAX(c) AS c FROM o GROUP BY id",
             "SELECT id, c FROM o UNION SELECT id, c FROM o",
             "SELECT id, c FROM o INTERSECT SELECT id, c FROM o",
             "SELECT id, c FROM (SELECT id, c, ROW_NUMBER() OVER (PARTITION BY id, c) AS r FROM "

@@ -193,6 +193,32 @@ def test_every_bundled_rule_is_told_in_every_right_answer_and_not_in_the_stateme
     assert seen == set(DETECTORS)
 
 
+@pytest.mark.parametrize(
+    ("check", "original", "answer", "is_told"),
+    [
+        ("distinct_removed", "SELECT DISTINCT id, (SELECT COUNT(*) FROM k WHERE k.id = o.c) FROM o",
+         "SELECT o.id, q.n FROM o LEFT JOIN (SELECT id, COUNT(*) AS n FROM k GROUP BY id) AS q "
+         "ON q.id = o.c", True),
+        ("distinct_removed", "SELECT DISTINCT id, (SELECT COUNT(*) FROM k WHERE k.id = o.c) FROM o",
+         "SELECT id, (SELECT COUNT(*) FROM k WHERE k.id = o.c) FROM o GROUP BY id, c", False),
+        ("distinct_removed", "SELECT DISTINCT id, (SELECT COUNT(*) FROM k WHERE k.id = o.c) FROM o",
+         "SELECT o.id, q.n FROM (SELECT id, c FROM o GROUP BY id, c) AS o LEFT JOIN (SELECT id, "
+         "COUNT(*) AS n FROM k GROUP BY id) AS q ON q.id = o.c", False),
+        ("redundant_predicate_removed", "SELECT id FROM o WHERE id IS NOT NULL AND c = 1",
+         "SELECT id FROM o WHERE c = 1", True),
+        ("redundant_predicate_removed", "SELECT id FROM o WHERE id IS NULL AND c = 1",
+         "SELECT id FROM o WHERE c = 1", False),
+        ("redundant_predicate_removed", "SELECT id FROM o WHERE id IS NOT NULL AND c = 1",
+         "SELECT id FROM o WHERE NOT id IS NULL AND c = 1", False),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("dialect", ["sqlite", "postgres", "mysql"])
+def test_a_rule_is_told_beside_others(
+    check: str, original: str, answer: str, is_told: bool, dialect: str
+) -> None:
+    assert has_rewrite(check, original, answer, dialect, SCHEMA) is is_told
+
+
 # The same statement, and rules in words
 
 

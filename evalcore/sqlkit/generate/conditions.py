@@ -396,7 +396,8 @@ def _evaluate_expression(node: exp.Expr, row: Mapping[str, Any]) -> Any:
         decisive = isinstance(node, exp.Or)
         return decisive if decisive in values else None if None in values else not decisive
     if isinstance(node, exp.Is):
-        return (values[0] is None) == isinstance(node.expression, exp.Null)
+        is_null = (values[0] is None) == isinstance(node.expression, exp.Null)
+        return is_null != bool(node.args.get("negate"))
     if None in values or isinstance(node, exp.Paren):
         return None if None in values else values[0]
     if isinstance(node, exp.Not | exp.Neg):

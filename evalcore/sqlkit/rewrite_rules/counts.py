@@ -194,6 +194,20 @@ def is_aggregating(query: exp.Expr) -> bool:
     )
 
 
+def count_aggregating_queries(parsed: ParsedQuery) -> int:
+    """Queries that group their rows, or make one of them."""
+    return sum(is_aggregating(scope.expression) for scope in parsed.scopes)
+
+
+def count_plain_groups(parsed: ParsedQuery) -> int:
+    """GROUP BYs that only remove duplicates, as no aggregate is computed over their groups."""
+    return sum(
+        scope.expression.args.get("group") is not None
+        and not any(isinstance(node, exp.AggFunc) for node in iter_own_nodes(scope.expression))
+        for scope in parsed.scopes
+    )
+
+
 def count_disjunctions(parsed: ParsedQuery) -> int:
     """ORs, and the ANDs under a NOT that mean one."""
     count = 0

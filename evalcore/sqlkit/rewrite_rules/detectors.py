@@ -276,10 +276,7 @@ def _spell_argument(value: object, marks: dict[int, bytes]) -> str:
     return repr(marks[id(value)] if isinstance(value, exp.Expr) else value)
 
 
-# The detectors: each tells from two queries whether one known rewrite leads from one to the
-# other.
-# A detector sees form alone. That the answer is equivalent, and no worse, is for others to find
-# out.
+# The detectors, and what they are made of.
 
 #: Whether a rewrite leads from the first query to the second.
 Detector = Callable[[ParsedQuery, ParsedQuery], bool]
@@ -312,6 +309,8 @@ def any_of(*detectors: Detector) -> Detector:
 _NO_OTHER_WAY = all_of(
     none_grow(counts.count_deduplications, node_counter(exp.Window)), places.has_no_more_reads
 )
+#: No GROUP BY removes them, but one may compute what subqueries computed before.
+_NO_OTHER_GROUPS = none_grow(counts.count_plain_groups, counts.count_aggregating_queries)
 
 #: By the name that a case gives.
 DETECTORS: dict[str, Detector] = {
@@ -333,7 +332,9 @@ DETECTORS: dict[str, Detector] = {
     "like_to_range": filters.is_prefix_made_range,
     "order_by_removed": all_fall(counts.count_inner_orders, node_counter(exp.Order)),
     "distinct_removed": all_of(
-        all_fall(node_counter(exp.Distinct)), none_grow(node_counter(exp.Group)), _NO_OTHER_WAY
+        all_fall(node_counter(exp.Distinct)),
+        _NO_OTHER_GROUPS,
+        _NO_OTHER_WAY,
     ),
     "group_by_removed": all_of(
         all_fall(node_counter(exp.Group)), none_grow(node_counter(exp.Distinct)), _NO_OTHER_WAY
@@ -341,7 +342,8 @@ DETECTORS: dict[str, Detector] = {
     "having_to_where": filters.is_having_pushed_down,
     "union_to_union_all": all_of(
         all_fall(counts.count_deduplicated_inputs),
-        none_grow(node_counter(exp.Distinct, exp.Group, exp.Window, exp.Except, exp.Intersect)),
+        none_grow(node_counter(exp.Distinct, exp.Window, exp.Except, exp.Intersect)),
+        _NO_OTHER_GROUPS,
         places.has_no_more_reads,
     ),
     "union_elimination": all_of(all_fall(node_counter(exp.SetOperation)), places.has_fewer_reads),

@@ -26,8 +26,6 @@ from evalcore.sqlkit.rewrite_rules.counts import count_disjunctions
 from evalcore.sqlkit.rewrite_rules.parsed_query import Base, ParsedQuery, iter_own_nodes
 from evalcore.sqlkit.schema import classify_type
 
-# Rewrites of conditions: where they stand, and in what form they compare a column.
-
 
 def is_condition_pushed_down(before: ParsedQuery, after: ParsedQuery) -> bool:
     """A condition stands nearer to the stored tables than it did, or over fewer of them.
@@ -159,11 +157,8 @@ def _count_max_conditions(parsed: ParsedQuery) -> Counter[frozenset[Base]]:
 
 
 def _count_null_tests(parsed: ParsedQuery) -> Counter[frozenset[Base]]:
-    return Counter(
-        condition.bases
-        for condition in list_conditions(parsed)
-        if isinstance(condition.node, exp.Not) and isinstance(condition.node.this, exp.Is)
-    )
+    negated = (c for c in list_conditions(parsed) if isinstance(c.node, exp.Not))
+    return Counter(c.bases for c in negated if isinstance(c.node.this, exp.Is))
 
 
 def is_or_made_in_list(before: ParsedQuery, after: ParsedQuery) -> bool:

@@ -331,6 +331,11 @@ def _normalize_node(node: exp.Expr) -> None:
         node.set("kind", None)
     elif isinstance(node, exp.Ordered) and not node.args.get("desc"):
         node.set("desc", None)
+    elif isinstance(node, exp.Is) and node.args.get("negate"):  # as PostgreSQL's parser has it
+        negation = exp.Not()
+        node.set("negate", None)
+        node.replace(negation)
+        negation.set("this", node)
 
 
 def _needless_wrapper(node: exp.Expr) -> bool:
