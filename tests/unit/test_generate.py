@@ -18,7 +18,7 @@ from evalcore.sqlkit.generate import (
     render_inserts,
     shrink_database,
 )
-from evalcore.sqlkit.generate.conditions import Constant
+from evalcore.sqlkit.generate.conditions import Constant, compile_checks
 from evalcore.sqlkit.generate.hints import read_hints
 from evalcore.sqlkit.schema import Schema, read_schema
 
@@ -252,3 +252,14 @@ def test_nulls_for_which_something_stands_meet_the_edges_of_other_columns():
     )
     assert {row[0] for row in beside.base.tables["t"]} == {None}
     assert any(len(str(edge.value)) == 3 for edge in beside.edges if edge.column == 1)
+
+
+@pytest.mark.parametrize("dialect", ["postgres", "sqlite", "mysql", "duckdb"])
+def test_a_check_of_a_value_or_none_is_read_in_each_dialect(dialect: str) -> None:
+    has_value, has_none = compile_checks(("a IS NOT NULL", "a IS NULL"), dialect)
+    assert [check({"a": value}) for check in (has_value, has_none) for value in (1, None)] == [
+        True,
+        False,
+        False,
+        True,
+    ]
