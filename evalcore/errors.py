@@ -19,12 +19,17 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def suggest_name(problem: str, name: object, names: Iterable[str]) -> str:
-    """The problem of an unknown name, with the name that is most like it, where one is."""
+def find_alike_name(name: object, names: Iterable[str], cutoff: float = 0.6) -> str:
+    """The name that is most like an unknown one, by at least `cutoff` (0 to 1); "" for none."""
     from difflib import get_close_matches
 
-    alike = get_close_matches(str(name)[:80], list(names), 1)
-    return Note("did_you_mean", problem=problem, name=alike[0]) if alike else problem
+    return next(iter(get_close_matches(str(name)[:80], list(names), 1, cutoff)), "")
+
+
+def suggest_name(problem: str, name: object, names: Iterable[str]) -> str:
+    """The problem of an unknown name, with the name that is most like it, where one is."""
+    alike = find_alike_name(name, names)
+    return Note("did_you_mean", problem=problem, name=alike) if alike else problem
 
 
 def join_notes(notes: Sequence[str]) -> str:

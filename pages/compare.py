@@ -9,7 +9,7 @@ from evalcore.settings import Settings
 from evalcore.views import comparison, comparison_runs
 from evalcore.views.comparison_runs import ComparedRun, Lineup
 from pages.parts.compare import differences, published, selection
-from pages.shared import board_view, published_source, url_state
+from pages.shared import board_view, page_links, published_source, url_state, widgets
 from pages.shared.board_view import benchmark_title, metric_title
 from pages.shared.published_source import PUBLISHED
 from pages.shared.wording import escape_markdown, tr
@@ -40,6 +40,11 @@ def draw_compare_page() -> None:
             reason=escape_markdown(run.reason),
         )
         st.warning(message, icon=":material/report:")
+        if run.kind == "missing":
+            alike = comparison_runs.find_alike_run(run.run_id, current.run_roots)
+            renamed = [alike if name == run.run_id else name for name in runs]
+            query = page_links.build_compare_query(renamed)
+            widgets.draw_alike_run(page_links.COMPARE, alike, **query)
     if len(compared_runs.compared) < comparison_runs.MIN_COMPARED:
         selection.draw_run_suggestion(headers, [run.run_id for run in compared_runs.compared])
         return

@@ -53,6 +53,8 @@ def _draw_live_runs(current: Settings, read: Iterator[RunRows], was_moving: bool
     if chosen is None:
         name = escape_markdown(st.query_params.get("run", ""))
         st.warning(tr("runs.not_found", run=name), icon=":material/search_off:")
+        alike = runs.find_alike_run(st.query_params.get("run", ""), current.run_roots)
+        widgets.draw_alike_run(page_links.RUNS, alike, run=alike)
     overview.draw_run_list(rows, chosen.run_id if chosen else "", current)
     if chosen is not None:
         with st.container(border=True):

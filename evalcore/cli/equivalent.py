@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import FrameType
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from evalcore.cli.terminal import tr, tr_note
 from evalcore.errors import FileError, UsageError
@@ -56,7 +60,8 @@ def _decide(args: argparse.Namespace) -> int:
     if args.pairs is None:
         if None in single or args.out is not None:
             raise UsageError(Note("cli_pairs_missing"))
-        decision = next(decide_pairs([_build_pair(args)]))
+        with _raise_swallowed_interrupt():
+            decision = next(decide_pairs([_build_pair(args)]))
         print(_to_json(decision) if args.json else _format_decision(decision))
         return _DONE
     if any(value is not None for value in single):
@@ -65,7 +70,10 @@ def _decide(args: argparse.Namespace) -> int:
     counts: dict[str, int] = {}
     out = sys.stdout if args.out is None else args.out.open("w", encoding="utf-8")
     try:
-        for decision in decide_pairs(pairs):
+        decisions = decide_pairs(pairs)
+        for _ in pairs:
+            with _raise_swallowed_interrupt():
+                decision = next(decisions)
             counts[decision.status] = counts.get(decision.status, 0) + 1
             print(_to_json(decision), file=out, flush=True)
     finally:
@@ -74,6 +82,30 @@ def _decide(args: argparse.Namespace) -> int:
     if args.out is not None:
         print(json.dumps(counts) if args.json else _format_counts(counts))
     return _DONE
+
+
+@contextmanager
+def _raise_swallowed_interrupt() -> Iterator[None]:
+    """Ctrl+C ends the block even where a callback of SQLite or a destructor of z3 swallows what it
+    raises: what was decided on by a call that broke off is no decision."""
+    before = signal.getsignal(signal.SIGINT)
+    main = threading.current_thread() is threading.main_thread()
+    if before is not signal.default_int_handler or not main:  # ignored, or no concern here
+        yield
+        return
+    interrupts = []
+
+    def interrupt(number: int, frame: FrameType | None) -> NoReturn:
+        interrupts.append(number)
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if interrupts:
+        raise KeyboardInterrupt
 
 
 def _build_pair(args: argparse.Namespace) -> Pair:

@@ -9,6 +9,7 @@ A journal that nobody writes any more may be packed: `NAME.gz` is read wherever 
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import os
 import re
@@ -302,3 +303,19 @@ def pack_journal(path: Path) -> None:
             shutil.copyfileobj(plain, writer)
         os.fsync(file.fileno())
     path.unlink()
+
+
+def is_locked(lock: Path) -> bool:
+    """Whether a process holds the lock: the kernel frees it however the process ends. Asked with a
+    shared lock, so that two who ask at once do not take each other for the holder."""
+    try:
+        handle = os.open(lock, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:  # nobody ever, or a folder that only its owner may write
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(handle)
+    return False

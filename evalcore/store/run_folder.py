@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import secrets
@@ -10,6 +9,7 @@ import shutil
 import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from evalcore.errors import RunFolderError, UsageError
+from evalcore.errors import RunFolderError, UsageError, find_alike_name
 from evalcore.i18n import Note
 from evalcore.intake.json_text import parse_json_or
 from evalcore.records import (
@@ -35,25 +35,6 @@ from evalcore.records import (
 from evalcore.results import Progress, RunState, RunSummary
 from evalcore.store import journal
 
-# Whether a process holds a lock, asked from outside.
-
-
-def is_locked(lock: Path) -> bool:
-    """Whether a process holds the lock: the kernel frees it however the process ends. Asked with a
-    shared lock, so that two who ask at once do not take each other for the holder."""
-    try:
-        handle = os.open(lock, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:  # nobody ever, or a folder that only its owner may write
-        return False
-    try:
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(handle)
-    return False
-
-
 # A run folder: where each of its files lies, how it is written and read, and which there are.
 # A folder may be damaged in any way: what cannot be read raises RunFolderError, nothing else.
 # spec.json samples.jsonl calls/ generations/ verdicts/<scoring>/ events.jsonl progress.json
@@ -61,6 +42,9 @@ def is_locked(lock: Path) -> bool:
 
 R = TypeVar("R", bound=Record)
 _RUN_ID = re.compile(r"[a-z0-9][a-z0-9_.-]{0,79}")
+#: An unknown id is compared with so many runs; how alike two must be, which share date and form.
+_COMPARED, _ALIKE = 5000, 0.8
+_PART = 6  # characters of an id that name it
 _CARD = "card.json"
 _BUDGET = "budget"
 _SCORING = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
@@ -277,7 +261,7 @@ class RunFolder:
 
     def has_live_worker(self) -> bool:
         """Whether a worker holds the lock."""
-        return is_locked(self.lock_path)
+        return journal.is_locked(self.lock_path)
 
     def current_state(self) -> RunState:
         """The state as of now: a run whose worker is gone without an ending is interrupted."""
@@ -414,7 +398,7 @@ def is_being_written(entry: RunEntry) -> bool:
 def find_run(run_id: str, roots: Iterable[Path]) -> RunFolder:
     """The folder of a run, by its id; raises UsageError when no root holds it, and RunFolderError
     when one does that cannot be read."""
-    problem = ""
+    roots, problem = list(roots), ""
     for root in roots if is_run_id(run_id) else ():
         path = root / run_id
         try:
@@ -427,7 +411,19 @@ def find_run(run_id: str, roots: Iterable[Path]) -> RunFolder:
             problem = describe_os_error(error)
     if problem:
         raise RunFolderError(Note("run_damaged", run=run_id, problem=problem))
-    raise UsageError(Note("run_unknown", run=run_id))
+    problem, alike = Note("run_unknown", run=run_id), find_alike_run(run_id, roots)
+    raise UsageError(Note("did_you_mean", problem=problem, name=alike) if alike else problem)
+
+
+def find_alike_run(run_id: str, roots: Iterable[Path]) -> str:
+    """The newest run whose id holds an unknown one, or the most alike; "" where none is."""
+    run_ids: list[str] = []
+    for root in roots:
+        with suppress(RunFolderError):
+            run_ids += [entry.name for entry in list_entries(root) if not entry.problem]
+    run_ids = sorted(run_ids, reverse=True)[:_COMPARED]
+    holding = (name for name in run_ids if len(run_id) >= _PART and run_id in name)
+    return next(holding, "") or find_alike_name(run_id, run_ids, _ALIKE)
 
 
 def list_run_folders(roots: Iterable[Path]) -> list[RunFolder]:

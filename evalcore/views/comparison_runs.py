@@ -20,6 +20,7 @@ from evalcore.settings import Settings
 from evalcore.store import case_tables
 from evalcore.store.headers import RunHeader, memoize_on_snapshot
 from evalcore.store.run_folder import RunFolder, find_run
+from evalcore.store.run_folder import find_alike_run as find_alike_run
 from evalcore.views.boards import Board, Column, is_control
 
 # The 2 to 8 runs that are put side by side, and why two of them cannot be compared on a

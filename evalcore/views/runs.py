@@ -24,6 +24,7 @@ from evalcore.single_flight import SingleFlightCache
 from evalcore.store import hub_state
 from evalcore.store.headers import check_folder
 from evalcore.store.run_folder import RunEntry, RunFolder, find_run, is_being_written, list_entries
+from evalcore.store.run_folder import find_alike_run as find_alike_run
 from evalcore.views.cases import CaseView
 
 # Every run as it stands now: one row a run folder, cheap enough to be read once a second.

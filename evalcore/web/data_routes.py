@@ -9,7 +9,7 @@ from evalcore.catalog import suite_cards
 from evalcore.errors import UsageError
 from evalcore.results import RunState
 from evalcore.settings import Settings
-from evalcore.store.run_folder import RunFolder, find_run
+from evalcore.store.run_folder import RunFolder, find_alike_run, find_run
 from evalcore.views import boards, payloads, runs, stored_boards
 from evalcore.views.board_table import RankingView
 from evalcore.views.boards import Board
@@ -180,7 +180,10 @@ def _find_run_folder(settings: Settings, params: ParamValues) -> RunFolder:
     try:
         return find_run(params["run"], settings.run_roots)
     except UsageError:
-        raise ApiError(404, "no_run", "run: no such run; /api/v1/runs lists them", "run") from None
+        alike = find_alike_run(params["run"], settings.run_roots)
+        problem = "run: no such run; /api/v1/runs lists them"
+        problem += f" (did you mean {alike}?)" if alike else ""
+        raise ApiError(404, "no_run", problem, "run") from None
 
 
 def _build_cases_page(settings: Settings, params: ParamValues) -> Any:

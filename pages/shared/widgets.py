@@ -51,6 +51,12 @@ def draw_link(page: str, label: str, icon: str, **query: str) -> None:
     st.page_link(page, label=label, icon=f":material/{icon}:", query_params=query or None)
 
 
+def draw_alike_run(page: str, alike: str, **query: str) -> None:
+    """Below the words that a run is unknown: the run that may be meant, where one is alike."""
+    if alike:
+        draw_link(page, tr("runs.alike", run=escape_markdown(alike)), "arrow_forward", **query)
+
+
 def draw_field(
     widget: Callable[..., Any], name: str, *values: Any, key: str = "", **look: Any
 ) -> Any:

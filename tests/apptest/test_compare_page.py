@@ -273,3 +273,10 @@ def test_runs_with_another_simulated_user_are_held_against_each_other(
     app.run()
     assert not app.exception
     assert (app.query_params["run"], app.query_params["id"]) == ("model", "c")
+
+
+def test_the_run_that_was_meant_takes_its_place(compared, runs_root):
+    first, second = two(runs_root)
+    app = compared([first, second[:-1] + "z"])
+    [link] = [link.proto for link in app.get("page_link") if "Did you mean" in link.proto.label]
+    assert link.query_string == f"runs={first}%2C{second}"

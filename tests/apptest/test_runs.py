@@ -167,6 +167,13 @@ def test_a_run_that_is_not_there_is_said(open_page, runs_root):
     assert ":red[" not in app.warning[0].value
 
 
+def test_the_run_that_was_meant_is_a_link(open_page, runs_root):
+    evidence_run(runs_root)
+    app = open_page("runs", run=RUN[:-1] + "z")
+    [link] = [link.proto for link in app.get("page_link") if "Did you mean" in link.proto.label]
+    assert link.query_string == f"run={RUN}"
+
+
 def cancelled_run(runs_root):
     """A run of which one case of four was judged before it was stopped."""
     folder = evidence_run(runs_root)

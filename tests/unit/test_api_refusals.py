@@ -87,6 +87,11 @@ def test_what_is_not_there_is_404_in_json(full, api, path, code):
     assert answer.json()["error"]["code"] == code
 
 
+def test_the_run_that_was_meant_is_named_to_a_program(full, api):
+    error = api.get(f"{V1}/cases?run=20261101-100000-aaaaab").json()["error"]
+    assert error["message"].endswith(" (did you mean 20261101-100000-aaaaaa?)")
+
+
 HOSTILE_TEXTS = (
     "' OR 1=1 --",
     "'; DROP TABLE samples; --",

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
+import sqlite3
 import subprocess
 import sys
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from evalcore.cli.main import main
+from evalcore.sqlkit.equivalence.decider import Decider
 from tests.support.cases import syntax_cases
 from tests.support.hangs import stop_hang
 
@@ -215,6 +221,56 @@ def test_an_interrupted_command_says_so(
     monkeypatch.setattr("evalcore.settings.load_settings", interrupted)
     status, _, err = call(capsys, "list", "runs", "--data", data)
     assert (status, err) == (130, "evalcore: interrupted\n")
+
+
+@pytest.mark.parametrize("where", ["callback", "destructor"])
+@pytest.mark.parametrize("pairs", [False, True])
+def test_an_interrupt_that_is_swallowed_ends_the_comparison(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    where: str,
+    pairs: bool,
+) -> None:
+    """What SQLite made of a callback that broke off is no decision."""
+    decide, sent = Decider.decide, []
+
+    def interrupt(*action: object) -> int:
+        sent.append(signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.01)  # here the handler raises
+        return sqlite3.SQLITE_OK
+
+    class Prover:
+        __del__ = interrupt
+
+    def decide_late(*arguments: Any) -> Any:
+        if where == "destructor":
+            Prover()
+        else:
+            connection = sqlite3.connect(":memory:")
+            connection.set_authorizer(interrupt)
+            with pytest.raises(sqlite3.DatabaseError, match="not authorized"):
+                connection.execute("SELECT 1")
+        return decide(*arguments)
+
+    monkeypatch.setattr(Decider, "decide", decide_late)
+    monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
+    schema, out = tmp_path / "schema.sql", tmp_path / "out.jsonl"
+    schema.write_text("CREATE TABLE t (a INTEGER)", encoding="utf-8")
+    words = ["--engine", "sqlite", "--schema", str(schema)]
+    words += ["--reference", "SELECT a FROM t", "--answer", "SELECT a FROM t ORDER BY 1"]
+    if pairs:
+        pair = {"id": "1", "engine": "sqlite", "schema": "CREATE TABLE t (a INTEGER)"}
+        pair |= {"reference": "SELECT a FROM t", "answer": "SELECT a + 0 FROM t"}
+        file = tmp_path / "pairs.jsonl"
+        file.write_text(json.dumps(pair), encoding="utf-8")
+        words = ["--pairs", str(file), "--out", str(out)]
+    status, stdout, err = call(capsys, "equivalent", *words)
+    assert (status, stdout, err) == (130, "", "evalcore: interrupted\n")
+    assert not pairs or not out.read_text(encoding="utf-8")
+    assert sent
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 @pytest.mark.parametrize(

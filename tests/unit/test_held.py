@@ -4,7 +4,7 @@ import subprocess
 import sys
 import threading
 
-from evalcore.store.run_folder import is_locked
+from evalcore.store.journal import is_locked
 
 HOLDER = """
 import sys

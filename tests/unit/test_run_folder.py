@@ -9,6 +9,8 @@ import sys
 import msgspec
 import pytest
 
+import evalcore
+from evalcore.cli.main import main
 from evalcore.errors import RunFolderError, UsageError
 from evalcore.results import Progress
 from evalcore.store.run_folder import (
@@ -185,3 +187,54 @@ def test_a_written_file_has_the_permissions_of_an_ordinary_one(tmp_path):
     write_atomic(tmp_path / "file", b"")
     (tmp_path / "plain").touch()
     assert (tmp_path / "file").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("20261115-101010-abcdeg", "20261115-101010-abcdef"),
+        ("20261115-10101-abcdef", "20261115-101010-abcdef"),
+        ("abcdef", "20261115-101010-abcdef"),
+        ("20261115-", "20261115-235959-012345"),
+        ("shipped-sqlgot", "shipped-sqlglot"),
+        ("20261224-101010-012345", ""),
+        ("", ""),
+    ],
+)
+def test_the_run_that_was_meant_is_named(tmp_path, typed, meant):
+    for run_id in ("20261115-101010-abcdef", "20261115-235959-012345"):
+        stored_runs.plan(tmp_path / "mine", run_id)
+    stored_runs.plan(tmp_path / "shipped", "shipped-sqlglot")
+    with pytest.raises(UsageError) as caught:
+        find_run(typed, [tmp_path / "absent", tmp_path / "mine", tmp_path / "shipped"])
+    expected = f" (did you mean {meant}?)" if meant else ""
+    text = f"no run {typed!r}; `evalcore list runs` shows the known ones{expected}"
+    assert str(caught.value) == text
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("show", "{}"),
+        ("resume", "{}"),
+        ("rescore", "{}"),
+        ("compare", "shipped-baseline-sqlite", "{}"),
+        ("diff", "{}", "shipped-baseline-sqlite"),
+        ("gate", "{}", "--against", "shipped-baseline-sqlite"),
+        ("gate", "shipped-baseline-sqlite", "--against", "{}"),
+        ("export", "{}", "--format", "html", "--out", "report.html"),
+        ("export", "{}", "--format", "bundle", "--out", "run.zip"),
+    ],
+    ids=" ".join,
+)
+def test_every_verb_names_the_run_that_was_meant(tmp_path, capsys, monkeypatch, words):
+    monkeypatch.setenv("EVALBOARD_DATA", str(tmp_path))
+    assert main([word.format("shipped-baseline-sqlit") for word in words]) == 2
+    assert "(did you mean shipped-baseline-sqlite?)" in capsys.readouterr().err
+
+
+def test_python_names_the_run_that_was_meant(tmp_path):
+    with pytest.raises(UsageError, match=r"did you mean shipped-baseline-sqlite\?"):
+        evalcore.load_run("shipped-baseline-sqlit", data=tmp_path)
+    with pytest.raises(UsageError, match=r"did you mean shipped-baseline-sqlite\?"):
+        evalcore.compare("shipped-baseline-sqlit", "shipped-baseline-duckdb", data=tmp_path)

@@ -43,7 +43,7 @@ from evalcore.records import (
 )
 from evalcore.settings import ROOT, Settings
 from evalcore.store.hub_state import TOKEN, is_hub_sync_enabled
-from evalcore.store.run_folder import is_locked
+from evalcore.store.journal import is_locked
 
 # What can be asked of a process. The functions import what pages must not; they are named here.
 
