@@ -14,7 +14,7 @@ from tests.support import golden, golden_outputs
 
 pytestmark = pytest.mark.slow
 
-RUN_STEP = int(os.environ.get("EVALBOARD_RUN_STEP", "3"))
+RUN_STEP = int(os.environ.get("EVALBOARD_RUN_STEP", "9"))
 ELSEWHERE = {"TZ": "Pacific/Auckland", "LANG": "zh_CN.UTF-8", "LC_ALL": "C", "PYTHONHASHSEED": "11"}
 
 
