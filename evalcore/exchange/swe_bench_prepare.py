@@ -116,6 +116,19 @@ def estimate_need(tasks: Sequence[Task], folder: Path) -> dict[str, int]:
     return {"mirrors": len(mirrors), "environments": len(environments), "disk_mb": need}
 
 
+def _describe_need(count: int, folder: Path, need: Mapping[str, int], free: int) -> Note:
+    mirrors, environments, size = need.values()
+    return Note(
+        "swe_need",
+        count=count,
+        folder=folder,
+        mirrors=mirrors,
+        environments=environments,
+        disk_mb=size,
+        free=free,
+    )
+
+
 def prepare_tasks(
     tasks: Sequence[Task], specs: Specs, options: PrepareOptions, progress: ProgressCallback
 ) -> PrepareResult:
@@ -125,17 +138,7 @@ def prepare_tasks(
     need = estimate_need(tasks, folder)
     folder.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(folder).free >> 20
-    mirrors, environments, size = need.values()
-    progress(
-        Note(
-            "swe_need",
-            count=len(tasks),
-            mirrors=mirrors,
-            environments=environments,
-            disk_mb=size,
-            free=free,
-        )
-    )
+    progress(_describe_need(len(tasks), folder, need, free))
     if need["disk_mb"] > free:
         raise UsageError(Note("swe_no_room", folder=folder, size=need["disk_mb"], free=free))
     repos = list(dict.fromkeys(task.repo for task in tasks if not task.repository))
@@ -430,16 +433,9 @@ def run_swe_prepare(
         raise UsageError(Note("cli_jobs_range"))
     need = estimate_need(tasks, folder)
     if flags["estimate"] == "yes":
-        mirrors, environments, size = need.values()
-        text = Note(
-            "swe_to_make",
-            count=len(tasks),
-            folder=folder,
-            mirrors=mirrors,
-            environments=environments,
-            disk_mb=size,
-        )
-        return CommandResult(need, text)
+        existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+        free = shutil.disk_usage(existing).free >> 20
+        return CommandResult(need, _describe_need(len(tasks), folder, need, free))
     specs = read_specs_file(Path(flags["specs"])) if flags["specs"] else {}
     missing = [task for task in tasks if not task.repository]
     if missing and not specs:

@@ -37,6 +37,11 @@ _SYSTEM_ERRORS = (
     *("ELOOP", "EMFILE", "ENAMETOOLONG", "ENOENT", "ENOMEM", "ENOSPC", "ENOTDIR", "ENOTEMPTY"),
     *("EPERM", "EPIPE", "EROFS", "ETIMEDOUT", "EXDEV"),
 )
+#: Errors of Python's readers of JSON and ZIP, whose English texts `os.json` repeats.
+_READER_ERRORS = (
+    *("JSON_ARRAY", "JSON_COLON", "JSON_COMMA", "JSON_CONTROL", "JSON_ESCAPE", "JSON_EXTRA"),
+    *("JSON_NAME", "JSON_OBJECT", "JSON_STRING", "JSON_VALUE", "ZIP_NONE"),
+)
 #: Characters of a text that a note holds.
 MAX_NOTE_VALUE = 4000
 
@@ -179,14 +184,16 @@ def translate_note(text: str, language: str, *, in_terminal: bool = False) -> st
 
 
 def _translate_system_error(value: Any, language: str) -> Any:
-    """What the system says of an error, such as "Permission denied"; any other value as it is."""
+    """What the system or a reader of Python says of an error, such as "Permission denied"; any
+    other value as it is."""
     code = _list_system_errors().get(value) if isinstance(value, str) else None
     return value if code is None or language == DEFAULT else t(f"os.{code}", language)
 
 
 @cache
 def _list_system_errors() -> dict[str, str]:
-    return {os.strerror(getattr(errno, code)): code for code in _SYSTEM_ERRORS}
+    texts = {os.strerror(getattr(errno, code)): code for code in _SYSTEM_ERRORS}
+    return texts | {t(f"os.{code}", DEFAULT): code for code in _READER_ERRORS}
 
 
 def find_environment_language() -> str:

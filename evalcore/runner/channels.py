@@ -8,7 +8,7 @@ import hashlib
 import sqlite3
 import sys
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -66,6 +66,8 @@ def compute_cache_key(request: GenerationRequest, identity: str, revision: str, 
     return content_hash([request, identity, revision, seed, request.epoch], 64)
 
 
+_CREATE_ANSWERS = """PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;
+CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, body BLOB)"""
 _CACHED_AT_ONCE = 256  # answers; a transaction each would take longer than all else of a request
 
 
@@ -75,12 +77,13 @@ class CompletionCache:
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
+        self._pending: dict[str, Completion] = {}
         try:
             self._db = sqlite3.connect(path, isolation_level=None, timeout=30)
-            self._db.execute("PRAGMA journal_mode=WAL")
-            self._db.execute("PRAGMA synchronous=NORMAL")
-            self._db.execute("CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, body BLOB)")
-            self._pending: dict[str, Completion] = {}
+            with ExitStack() as on_error:
+                on_error.callback(self._db.close)
+                self._db.executescript(_CREATE_ANSWERS)
+                on_error.pop_all()
         except sqlite3.DatabaseError as error:
             raise UsageError(Note("cache_broken", path=path, problem=error)) from None
 
@@ -125,9 +128,8 @@ class CompletionCache:
 # before. Only requests that offer tools are looked at: without them there is no call to break on.
 
 _BROKEN = 500
-_ATTRIBUTION_TRIES = (
-    3  # a server that broke may close connections, on which further requests are lost
-)
+#: A server that broke may close connections, on which further requests are lost.
+_ATTRIBUTION_TRIES = 3
 
 Attempt = Callable[[], Awaitable[Completion]]
 
@@ -156,11 +158,9 @@ async def attribute_failure(
 
 async def _is_server_up(control: Attempt) -> bool:
     for _ in range(_ATTRIBUTION_TRIES):
-        try:
+        with suppress(TargetFailure):
             await control()
-        except TargetFailure:
-            continue
-        return True
+            return True
     return False
 
 
@@ -184,20 +184,22 @@ class EarlierCalls:
         self._paths = list_journals(folder.path / "calls")
         self._readers: dict[int, JournalReader] = {}
         self._table = sqlite3.connect("", isolation_level=None)  # a file that nobody else sees
-        self._table.execute("PRAGMA journal_mode=OFF")
-        self._table.execute(
-            "CREATE TABLE calls (key INTEGER PRIMARY KEY, role TEXT, file INTEGER, start INTEGER)"
-        )
-        self._table.execute("BEGIN")
-        for file, path in enumerate(self._paths):
-            self._table.executemany(
-                "INSERT OR REPLACE INTO calls VALUES (?, ?, ?, ?)",
-                (
-                    (_hash_call_key((c.key, c.epoch, c.role, c.turn)), c.role, file, start)
-                    for start, _, c in scan_journal(path, _CallName)
-                ),
-            )
-        self._table.execute("COMMIT")
+        with ExitStack() as on_error:
+            on_error.callback(self._table.close)
+            self._table.execute("PRAGMA journal_mode=OFF")
+            columns = "key INTEGER PRIMARY KEY, role TEXT, file INTEGER, start INTEGER"
+            self._table.execute(f"CREATE TABLE calls ({columns})")
+            self._table.execute("BEGIN")
+            for file, path in enumerate(self._paths):
+                self._table.executemany(
+                    "INSERT OR REPLACE INTO calls VALUES (?, ?, ?, ?)",
+                    (
+                        (_hash_call_key((c.key, c.epoch, c.role, c.turn)), c.role, file, start)
+                        for start, _, c in scan_journal(path, _CallName)
+                    ),
+                )
+            self._table.execute("COMMIT")
+            on_error.pop_all()
         self._is_empty = not self._table.execute("SELECT 1 FROM calls LIMIT 1").fetchall()
 
     def find(self, key: CallKey) -> Call | None:
@@ -274,8 +276,7 @@ class Channel:
         request = msgspec.structs.replace(request, epoch=epoch)
         if self.cache is None or not self.target.info.cacheable:
             return await self._generate_uncached(request, deadline)
-        revision = self.target.info.revision
-        name = compute_cache_key(request, self.identity, revision, self.seed)
+        name = compute_cache_key(request, self.identity, self.target.info.revision, self.seed)
         cached = self.cache.get(name)
         if cached is not None:
             return msgspec.structs.replace(cached, cached=True, attempts=0)

@@ -15,7 +15,7 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeVar
 
@@ -97,11 +97,14 @@ class CaseIndex(AbstractContextManager["CaseIndex"]):
     def load(cls, folder: RunFolder, scoring: str, epochs: int) -> CaseIndex:
         """The index as of now, from the file of the folder where there is one that fits. Nobody
         else sees what is set in it. Raises RunFolderError for a broken journal."""
-        index = cls(folder, scoring, epochs)
-        if not index._read_file():
-            index = cls(folder, scoring, epochs)
-            index._add_samples()
-        index._add_journals()
+        with ExitStack() as on_error:
+            index = on_error.enter_context(cls(folder, scoring, epochs))
+            if not index._read_file():
+                index.close()
+                index = on_error.enter_context(cls(folder, scoring, epochs))
+                index._add_samples()
+            index._add_journals()
+            on_error.pop_all()
         return index
 
     # Rows
@@ -404,30 +407,27 @@ class CaseIndex(AbstractContextManager["CaseIndex"]):
         """Take over the rows of the file; False where there is none that fits the journals."""
         try:
             file = locate_index(self.folder, self.scoring).open("rb", buffering=0)
+            self._rows.close()
+            self._rows = file
             header = from_json(IndexHeader, file.read(_HEADER).rstrip(b"\0"))
             size = file.seek(0, os.SEEK_END)
         except (OSError, ValueError, msgspec.MsgspecError):
             return False
-        self._rows = file
         whole = size == _HEADER + header.cases * self.width * 8
-        same = (header.version, header.epochs) == (_VERSION, self.epochs)
-        if not (whole and same and header.scoring == self.scoring):
+        made_of = (header.version, header.epochs, header.scoring)
+        if not whole or made_of != (_VERSION, self.epochs, self.scoring):
             return False
         self.cases, self.ranges = header.cases, list(header.ranges)
         self._base, self.same_keys = _HEADER, frozenset(header.same_keys)
         self._samples = header.samples
         self._sources = {"generations": [*header.episodes], "verdicts": [*header.verdicts]}
-        samples = self.folder.path / SAMPLES
-        if (
-            not fits_source(header.samples, samples)
-            or measure_journal(samples) != header.samples.end
-        ):
+        path, samples = self.folder.path / SAMPLES, header.samples
+        if not fits_source(samples, path) or measure_journal(path) != samples.end:
             return False
         has_grown = False
         for part, sources in self._sources.items():
-            paths = (
-                list_journals(self._part_folder(part)) if part != "verdicts" or self.scoring else []
-            )
+            is_written = part != "verdicts" or self.scoring
+            paths = list_journals(self._part_folder(part)) if is_written else []
             if len(paths) < len(sources) or not all(map(fits_source, sources, paths)):
                 return False
             ends = [source.end for source in sources]
@@ -472,13 +472,14 @@ class CaseIndex(AbstractContextManager["CaseIndex"]):
             return
         path = locate_index(self.folder, self.scoring)
         temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
+        file = temporary.open("x+b", buffering=0)
         try:
-            file = temporary.open("x+b", buffering=0)
             file.write(to_json(self._describe()).ljust(_HEADER, b"\0"))
             self._rows.seek(self._base)
             shutil.copyfileobj(self._rows, file, 1 << 20)
             temporary.replace(path)
         except BaseException:
+            file.close()
             temporary.unlink(missing_ok=True)
             raise
         self._rows.close()

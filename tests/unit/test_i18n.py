@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
+import json
 import re
 import string
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -193,3 +196,20 @@ def test_a_sentence_inside_a_sentence_is_retold_too():
     english = translate_note(text, DEFAULT)
     assert english.endswith("; the nearest is call 2: the required city is missing")
     assert translate_note(text, "zh").endswith("缺少必填参数 city")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[1 2]", '{"a" 1}', "{1: 2}", "1 2", '"a', '"\n"', r'"\u12"', "[1,]", '{"a": 1,}'],
+)
+def test_what_readers_of_json_say_has_chinese(text):
+    with pytest.raises(json.JSONDecodeError) as caught:
+        json.loads(text)
+    assert caught.value.msg.isascii()
+    assert not translate_note(caught.value.msg, "zh").isascii()
+
+
+def test_what_the_reader_of_archives_says_has_chinese():
+    with pytest.raises(zipfile.BadZipFile) as caught:
+        zipfile.ZipFile(io.BytesIO(b"text"))
+    assert translate_note(str(caught.value), "zh") == "文件不是 ZIP 压缩包"
