@@ -144,7 +144,7 @@ def draw_value(value: Any, depth: int = 0) -> None:
         names = [n for n in dict.fromkeys(n for item in value for n in item) if n[-3:] != _CHINESE]
         rows = [[item.get(name, "") for name in names] for item in value]
         titles = [field_title(str(name)) for name in names]
-        st.dataframe(tables.build_text_frame(titles, rows), hide_index=True)
+        tables.draw_grid(tables.build_text_frame(titles, rows), {})
     elif any(isinstance(item, Mapping | list | tuple) for item in value):
         draw_raw_value(value)
     else:
@@ -239,7 +239,7 @@ def _draw_derivation(body: Any) -> None:
 
 
 def _draw_table_section(body: Any) -> None:
-    st.dataframe(tables.build_text_frame(body["columns"], body["rows"]), hide_index=True)
+    tables.draw_grid(tables.build_text_frame(body["columns"], body["rows"]), {})
     st.caption(tr("case.row_count", count=len(body["rows"])))
     _explain_null(body["rows"])
 
@@ -278,10 +278,11 @@ def _draw_diff_side(
     st.caption(title)
     flags = tables.mark_odd_rows(rows, odd)
     table: Any = tables.build_text_frame(columns, rows)
+    pinned = 2 if any(flags) else 1  # a mark tells nothing without what it marks
     if any(flags):
         marked = tables.add_mark_column(columns, rows, flags, word=tr(f"case.diff_{side}"))
         table = tables.colour_odd_rows(marked, flags, colour)
-    st.dataframe(table, hide_index=True, alt=title)
+    tables.draw_grid(table, {}, title, pinned=pinned)
 
 
 def _draw_database_tables(body: Any) -> None:
@@ -292,8 +293,7 @@ def _draw_database_tables(body: Any) -> None:
     for table in filled:
         name, rows = table["name"], table["rows"]
         st.caption(tr("case.database_table", name=escape_markdown(name), count=len(rows)))
-        frame = tables.build_text_frame(table["columns"], rows)
-        st.dataframe(frame, hide_index=True, alt=str(name))
+        tables.draw_grid(tables.build_text_frame(table["columns"], rows), {}, str(name))
     if empty:
         st.caption(tr("case.database_empty", names=escape_markdown(", ".join(empty))))
     _explain_null([row for table in filled for row in table["rows"]])
@@ -342,7 +342,7 @@ def _draw_tree_diff(body: Any) -> None:
         return
     names = [tr("case.path"), tr("case.expected"), tr("case.actual")]
     titled_rows = [[field_title(str(path)), *values] for path, *values in rows]
-    st.dataframe(tables.build_text_frame(names, titled_rows), hide_index=True)
+    tables.draw_grid(tables.build_text_frame(names, titled_rows), {})
     if all(isinstance(side, Mapping) for side in sides.values()):
         if set(sides["expected"]) <= {path for path, *_ in rows}:
             return

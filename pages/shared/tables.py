@@ -22,7 +22,9 @@ from pages.shared.wording import escape_markdown, look_up, to_plain_line, tr
 
 EVERY_ROW = 10_000  # rows before a table scrolls that is to be seen whole
 _ROW, _HEAD, _TALLEST = 35, 38, 400  # pixels
-_WIDE, _PAPER_ROWS = 4, 300  # columns that a phone has no room for; rows on paper
+_ROWS_MEASURED, _CELL = 50, 1_000  # rows whose texts are measured; characters of a cell
+#: Columns that a phone has no room for, and characters of the texts of a row; rows on paper.
+_WIDE, _WIDE_TEXT, _PAPER_ROWS = 4, 45, 300
 
 
 def text_column(title: str, width: int | str | None = None, **look: Any) -> Any:
@@ -57,23 +59,28 @@ def read_clicked_row(key: str, count: int) -> int | None:
 def draw_grid(
     columns: Any,
     config: Mapping[str, Any],
-    alt: str,
+    alt: str = "",
     tallest: int | None = None,
     pinned: int = 1,
     **look: Any,
 ) -> None:
-    """A grid of columns or of a frame; with `tallest` as many rows high at most. Of a wide one the
-    first `pinned` columns stay where the others scroll, which a phone is told of."""
-    frame = pd.DataFrame(columns)
+    """A grid of columns, of a frame or of a coloured one; with `tallest` as many rows high at most.
+    Of a wide one the first `pinned` columns stay where the others scroll, which a phone is told of;
+    `alt` is by default what its columns are called."""
+    frame = pd.DataFrame(getattr(columns, "data", columns))
+    shown = columns if hasattr(columns, "data") else frame
     config = dict(config)
-    is_wide = len(frame.columns) >= _WIDE
+    texts = frame.head(_ROWS_MEASURED).select_dtypes(exclude="number").map(str).items()
+    length = sum(max(map(len, column), default=0) for _, column in texts)
+    is_wide = len(frame.columns) >= _WIDE or length > _WIDE_TEXT
     for name in frame.columns[: pinned if is_wide else 0]:
         column = config.setdefault(name, {})
         getattr(column, "config", column)["pinned"] = True  # of links, the part that is drawn
     if tallest is not None:
         look["height"] = _HEAD + _ROW * min(len(frame), tallest)
+    alt = alt or ", ".join(map(str, frame.columns))
     look = {"placeholder": DASH, "hide_index": True, "alt": alt, **look}
-    st.dataframe(frame, column_config=config, **look)
+    st.dataframe(shown, column_config=config, **look)
     if is_wide:
         hint = f'<p class="eb-swipe">{tr("common.swipe")}</p>'
         st.html(hint + _build_paper_table(frame, config))
@@ -104,7 +111,7 @@ def _format_paper_cell(value: Any, form: str) -> str:
     if pd.isna(value):
         return DASH
     if isinstance(value, bool | str) or not pd.api.types.is_number(value):
-        return str(value)[: 16 if hasattr(value, "minute") else None]
+        return str(value)[: 16 if hasattr(value, "minute") else _CELL]
     return form % value if "%" in form else f"{value:.0%}" if form == "percent" else f"{value:g}"
 
 
@@ -271,12 +278,11 @@ def _draw_test_results(section: Section) -> None:
         for row, odd in zip(body["rows"], failed, strict=True)
     ]
     table = build_text_frame(columns, shown)
-    st.dataframe(
+    draw_grid(
         colour_odd_rows(table, failed, MISSING) if any(failed) else table,
-        hide_index=True,
+        {columns[0]: st.column_config.TextColumn(width="small")},
+        tr("case.tests_alt"),
         height=min(_HEAD + _ROW * max(1, len(rows)), _TALLEST),
-        alt=tr("case.tests_alt"),
-        column_config={columns[0]: st.column_config.TextColumn(width="small", pinned=True)},
     )
 
 
@@ -315,7 +321,6 @@ TABLE_DRAWERS: Mapping[str, Callable[[Section], None]] = {
 # Markdown.
 
 _ARGUMENTS = 100  # of one call; a data frame of a hostile answer would have no end
-_CELL = 1_000  # characters
 _MARK_SIGNS = {
     "accepted": "✓",
     "mismatch": "✕",
@@ -367,8 +372,8 @@ def _draw_argument_table(
     lines: tuple[ArgumentComparison, ...], pair: CallPair, body: Mapping[str, Any]
 ) -> None:
     columns = {
-        "mark": [_format_argument_mark(line) for line in lines],
         "argument": [format_cell(line.name) for line in lines],
+        "mark": [_format_argument_mark(line) for line in lines],
         "answered": [
             _format_argument_value(line.value) if line.is_present else DASH for line in lines
         ],
@@ -380,16 +385,16 @@ def _draw_argument_table(
         columns = {name: columns[name] for name in ("argument", "answered")}
     colours = [_COLOURS.get(line.mark, "") for line in lines]
     frame = pd.DataFrame(columns)
-    st.dataframe(
+    config = {
+        "argument": text_column("case.calls.argument", 110),
+        "mark": text_column("case.calls.mark", 132),
+        "answered": text_column("case.actual", "medium"),
+        "accepted": text_column("case.calls.accepted_values", "large"),
+    }
+    draw_grid(
         frame.style.apply(lambda row: [colours[int(str(row.name))]] * len(row), axis=1),
-        hide_index=True,
-        alt=tr("case.calls.alt", name=escape_markdown(pair.accepted or pair.answered)),
-        column_config={
-            "mark": text_column("case.calls.mark", 132),
-            "argument": text_column("case.calls.argument", 110),
-            "answered": text_column("case.actual", "medium"),
-            "accepted": text_column("case.calls.accepted_values", "large"),
-        },
+        {name: config[name] for name in columns},
+        tr("case.calls.alt", name=escape_markdown(pair.accepted or pair.answered)),
     )
 
 

@@ -192,7 +192,7 @@ def cancelled_run(runs_root):
 def test_a_cancelled_run_counts_what_was_judged(open_page, runs_root):
     cancelled_run(runs_root)
     app = open_page("runs")
-    assert f"1 of {len(SECTIONS)} cases scored" in progress_text(app)
+    assert f"1 of {len(SECTIONS)} cases done" in progress_text(app)
     assert app.dataframe[0].value["progress"].tolist() == [100 // len(SECTIONS)]
 
 

@@ -11,9 +11,11 @@ pytest.importorskip("axe_playwright_python", reason="needs axe-core: pip install
 from playwright.sync_api import expect
 
 from app import PAGES
+from evalcore.records import Section
 from tests.support.axe import violations, violations_at
 from tests.support.full_board import ADDRESSES, VIEWS, settle, visit
 from tests.support.lanes import in_languages
+from tests.support.page_stores import SECTIONS, evidence_run
 from tests.support.phone import PHONE, faults_on_phone
 
 EVERY = ADDRESSES | VIEWS
@@ -116,6 +118,43 @@ def test_the_tools_of_a_table_cover_no_control(tabs, full_board, name) -> None:
         places.nth(number).hover()
         tab.wait_for_function(_TOOLS_SHOWN)
         assert tab.evaluate(_COVERED) == []
+
+
+_WIDE = Section(
+    kind="table",
+    title="rows",
+    body={
+        "columns": [f"measure_{number}" for number in range(9)],
+        "rows": [[f"row {row}", *range(8)] for row in range(3)],
+    },
+)
+
+
+def test_a_wide_table_of_evidence_keeps_its_first_column_on_a_phone(served, tabs, monkeypatch):
+    monkeypatch.setitem(SECTIONS, "table", _WIDE)
+    evidence_run(served.data / "runs")
+    tab = tabs("en", *PHONE)
+    visit(tab, f"{served.url}/{ADDRESSES['case'].strip('/').replace('id=table_diff', 'id=table')}")
+    grid = tab.locator(':has(+ * .eb-swipe) > [data-testid="stFullScreenFrame"] .stDataFrame').first
+    hint = tab.locator(".eb-swipe:visible").first
+    expect(hint).to_have_text("Swipe the table sideways for more columns.")
+    hint.scroll_into_view_if_needed()
+    settle(tab)
+    box = grid.bounding_box()
+    assert box["y"] < hint.bounding_box()["y"]
+
+    def photograph(left, right):
+        size = {"x": box["x"] + left, "width": right - left}
+        return tab.screenshot(clip={**size, "y": box["y"] + 2, "height": box["height"] - 10})
+
+    names, others = photograph(2, 40), photograph(200, 300)
+    grid.locator(".dvn-scroller").evaluate("one => one.scrollBy(260, 0)")
+    settle(tab)
+    assert photograph(200, 300) != others
+    assert photograph(2, 40) == names
+    tab.set_viewport_size({"width": 1440, "height": 1400})
+    expect(hint).to_be_hidden()
+    tab.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
 
 
 @pytest.mark.full

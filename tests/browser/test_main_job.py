@@ -46,7 +46,7 @@ def test_the_main_job_from_launch_to_case(served, page):
     page.wait_for_url(re.compile(r"/runs\?run=[0-9]{8}-"), timeout=RUN_TIME)
     run = page.url.partition("run=")[2]
     expect(page.locator(".stMarkdownBadge", has_text="Done")).to_be_visible(timeout=RUN_TIME)
-    counted = page.get_by_text(re.compile(r"^([0-9]+) of \1 cases scored$"))
+    counted = page.get_by_text(re.compile(r"^([0-9]+) of \1 cases done$"))
     expect(counted).to_be_visible()
     assert (served.data / "runs" / run / "summary.json").is_file()
 

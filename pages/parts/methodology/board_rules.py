@@ -282,7 +282,7 @@ def _draw_judge_calibration(report: PanelReport) -> None:
 
 def _draw_panel_table(names: Sequence[str], rows: Sequence[tuple[str, ...]], alt: str) -> None:
     titles = [name if name == "κ" else tr(f"methodology.{name}") for name in names]
-    st.dataframe(pd.DataFrame(rows, columns=titles), hide_index=True, alt=tr(alt))
+    tables.draw_grid(pd.DataFrame(rows, columns=titles), {}, tr(alt))
 
 
 def _format_vote_share(rate: float | None, sign: str = "") -> str:

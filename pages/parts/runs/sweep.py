@@ -10,7 +10,7 @@ import streamlit as st
 from evalcore.charts.sweeps import build_sweep_chart
 from evalcore.settings import Settings
 from evalcore.views.sweeps import SweepReport, build_sweep_frame, find_sweep_report
-from pages.shared import exports, page_links, widgets, wording
+from pages.shared import exports, page_links, tables, widgets, wording
 from pages.shared.board_view import benchmark_title
 from pages.shared.wording import current_language, escape_markdown, tr
 
@@ -36,7 +36,7 @@ def draw_run_sweep(run_id: str, settings: Settings) -> None:
                 data=partial(build_sweep_frame, report),
                 source=tr("compare.sweep.about"),
             )
-            st.dataframe(_build_table(report), hide_index=True, width="stretch")
+            tables.draw_grid(_build_table(report), {}, tr("runs.sweep"))
             _draw_findings(report)
             runs = list(dict.fromkeys(row.run_id for row in report.rows))
             if 1 < len(runs) <= _MOST_COMPARED:
