@@ -134,7 +134,7 @@ def test_a_wide_table_of_evidence_keeps_its_first_column_on_a_phone(served, tabs
     monkeypatch.setitem(SECTIONS, "table", _WIDE)
     evidence_run(served.data / "runs")
     tab = tabs("en", *PHONE)
-    visit(tab, f"{served.url}/{ADDRESSES['case'].strip('/').replace('id=table_diff', 'id=table')}")
+    visit(tab, f"{served.url}{ADDRESSES['case']}".replace("id=table_diff", "id=table"))
     grid = tab.locator(':has(+ * .eb-swipe) > [data-testid="stFullScreenFrame"] .stDataFrame').first
     hint = tab.locator(".eb-swipe:visible").first
     expect(hint).to_have_text("Swipe the table sideways for more columns.")
@@ -155,6 +155,25 @@ def test_a_wide_table_of_evidence_keeps_its_first_column_on_a_phone(served, tabs
     tab.set_viewport_size({"width": 1440, "height": 1400})
     expect(hint).to_be_hidden()
     tab.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+
+
+_PATCH = Section(
+    kind="code",
+    title="patch",
+    body={
+        "language": "diff",
+        "text": "--- a/f.py\n+++ b/f.py\n@@ -1,2 +1,2 @@\n def f():\n-  a\n+  b",
+    },
+)
+
+
+def test_the_lines_of_a_patch_are_readable(served, tabs, monkeypatch):
+    monkeypatch.setitem(SECTIONS, "code", _PATCH)
+    evidence_run(served.data / "runs")
+    address = f"{served.url}{ADDRESSES['case']}".replace("id=table_diff", "id=code")
+    tab = tabs("en")
+    assert violations_at(tab, address) == []
+    assert tab.locator(".stCode .token.deleted").count()
 
 
 @pytest.mark.full
