@@ -28,12 +28,11 @@ from evalcore.settings import ROOT
 from tests.support.swe_forged import (
     ADAPTIVE,
     FORGED,
-    HONEST,
-    HONEST_ANYWHERE,
     MODULE,
     WAITS,
     Changes,
 )
+from tests.support.swe_honest import HONEST, HONEST_ANYWHERE
 from tests.support.swe_tasks import patch_of
 from tests.support.swe_tricks import HONEST_FORMS, HONEST_RULES, RULES, TRICKS
 

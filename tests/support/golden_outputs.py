@@ -17,18 +17,21 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from functools import partial
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 from urllib.parse import urlencode
 
+from tests.support.golden_forms import (
+    MASK,
+    RUN_WORDING,
+    Named,
+    Skeleton,
+    format_json,
+    split_wording,
+)
+
 ROOT = Path(__file__).resolve().parents[2]
-MASK = "…"
-#: JSON fields that hold wording; it is recorded under `texts/`. In answers about runs and cases
-#: other fields of these names are data (a function's description is part of a prompt).
-_RUN_WORDING = frozenset({"note"})
-_WORDING = _RUN_WORDING | {"message", "description", "summary", "about", "title"}
 #: Fields of a record of a run made now that hold times, versions or the commit.
 _VOLATILE = frozenset(
     {"run_id", "created_at", "finished_at", "at", "versions", "scoring"}
@@ -36,12 +39,7 @@ _VOLATILE = frozenset(
 )
 _LONG_NUMBER = re.compile(r"\d+\.\d{9,}(?:e-?\d+)?")
 _ENGINE_VERSION = re.compile(r"(?i)\b(sqlite|duckdb|sqlglot|postgresql|mariadb|mysql) v?\d+[.\d]*")
-#: Attributes of HTML that a program or a link relies on.
-_HTML_DATA = frozenset(
-    {"href", "src", "id", "name", "property", "rel", "lang", "type", "scope", "fill"}
-)
 Outputs = dict[str, str]
-Named = Iterator[tuple[str, str]]
 
 
 def collect_part(part: str) -> Outputs:
@@ -84,7 +82,7 @@ def _cli(folder: Path) -> Named:
     for path, parser in _parsers("evalcore", _parser()):
         name = path.replace(" ", "-")
         actions = [action for action in parser._actions if action.dest != "help"]
-        yield f"data/cli/{name}", _json([_flag(action) for action in actions])
+        yield f"data/cli/{name}", format_json([_flag(action) for action in actions])
         lines = [f"{' '.join(a.option_strings) or a.metavar or a.dest}: {a.help}" for a in actions]
         for action in actions:
             if isinstance(action, argparse._SubParsersAction):
@@ -94,7 +92,7 @@ def _cli(folder: Path) -> Named:
                 ]
         yield f"texts/cli/{name}", "\n".join([str(parser.description), *lines])
     for what in ("benchmarks", "targets", "datasets", "runs"):
-        yield from _both(f"cli/list-{what}", json.loads(run_cli("list", what, "--json")))
+        yield from split_wording(f"cli/list-{what}", json.loads(run_cli("list", what, "--json")))
         yield f"texts/cli/list-{what}-text", run_cli("list", what)
 
 
@@ -194,12 +192,14 @@ def _exported() -> list[str]:
 def _exports(folder: Path) -> Named:
     """The reports, the official forms and the bundle of the shipped runs, and comparisons."""
     for run in _exported():
-        yield from _both(f"export/{run}.json", json.loads(_export(run, "json")), _RUN_WORDING)
+        yield from split_wording(
+            f"export/{run}.json", json.loads(_export(run, "json")), RUN_WORDING
+        )
         yield f"data/export/{run}.csv", _export(run, "csv")
         yield f"texts/export/{run}.md", _export(run, "md")
         yield from _page(f"export/{run}.html", _export(run, "html"))
         shown = json.loads(run_cli("show", run, "--json"))
-        yield from _both(f"export/{run}-show.json", shown, _RUN_WORDING)
+        yield from split_wording(f"export/{run}-show.json", shown, RUN_WORDING)
         yield f"texts/export/{run}-show", run_cli("show", run)
         out = folder / f"{run}.zip"
         _export(run, "bundle", "--out", str(out))
@@ -218,7 +218,7 @@ def _exports(folder: Path) -> Named:
     hub = ("--hub", "bfcl=owner/name:task")
     yield "data/export/eval_results", _export("shipped-baseline-keywords", "eval_results", *hub)
     pair = ("shipped-baseline-sqlglot", "shipped-baseline-duckdb", "shipped-control-null")
-    yield from _both("export/compare.json", json.loads(run_cli("compare", *pair, "--json")))
+    yield from split_wording("export/compare.json", json.loads(run_cli("compare", *pair, "--json")))
     yield "data/export/compare.csv", run_cli("compare", *pair, "--format", "csv")
     yield "texts/export/compare.md", run_cli("compare", *pair, "--format", "md")
 
@@ -238,7 +238,7 @@ def _published(folder: Path) -> Named:
         yield f"data/published/{publisher}-compare.json", compared
         yield f"texts/published/{publisher}-compare", run_cli("published", "compare", *pair)
         findings = run_cli("published", "check", "--publisher", publisher, "--all", "--json")
-        yield from _both(f"published/{publisher}-check.json", json.loads(findings))
+        yield from split_wording(f"published/{publisher}-check.json", json.loads(findings))
         for route in ("ranking", "leaders"):
             address = f"/api/v1/published/{route}?publisher={publisher}"
             yield from _listing(f"published/api-{publisher}-{route}", address)
@@ -268,27 +268,8 @@ def _site(folder: Path) -> Named:
             yield f"data/{name}", path.read_text(encoding="utf-8")
 
 
-class _Skeleton(HTMLParser):
-    """The tags of a page with the attributes that links and programs use, without its words."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.lines: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        own = [
-            f"{name}={value}"
-            for name, value in attrs
-            if name in _HTML_DATA
-            or name.startswith("data-")
-            or (value or "").startswith(("/", "http://", "https://"))
-        ]
-        self.lines.append(" ".join([tag, *own]))
-
-
 def _page(name: str, text: str) -> Named:
-    yield f"data/{name}", "\n".join(_Skeleton(text).lines)
+    yield f"data/{name}", "\n".join(Skeleton(text).lines)
     yield f"texts/{name}", text
 
 
@@ -319,8 +300,8 @@ def _get(address: str) -> Any:
 
 def _api(folder: Path) -> Named:
     """Every route: good answers, all pages of lists, and refusals."""
-    yield from _both("api/health", _get("/api/v1/health"))
-    yield from _both("api/openapi", _get("/api/v1/openapi.json"))
+    yield from split_wording("api/health", _get("/api/v1/health"))
+    yield from split_wording("api/openapi", _get("/api/v1/openapi.json"))
     for query in ("", "?suite=sql", "?suite=agentic"):
         yield from _listing(f"api/boards{query}", f"/api/v1/boards{query}")
     for board in _get("/api/v1/boards")["items"]:
@@ -348,7 +329,9 @@ def _api(folder: Path) -> Named:
         *("cases?run=nothing", "runs?limit=0", "runs?color=red", "runs?cursor=x", "badge.svg"),
     ):
         answer = _answer(f"/api/v1/{address}")
-        yield from _both(f"api/refused/{address}", {"status": answer.status_code} | answer.json())
+        yield from split_wording(
+            f"api/refused/{address}", {"status": answer.status_code} | answer.json()
+        )
     yield from _pictures()
     for address in (
         *("share", "share/ranking?suite=agentic", "share/target?key=baseline:duckdb&lang=zh"),
@@ -382,7 +365,7 @@ def _listing(name: str, address: str, pages: int = 100) -> Named:
         answer["next"] = answer["next"] and re.sub(
             r"cursor=[\w-]+", f"cursor={MASK}", answer["next"]
         )
-    yield from _both(name, answers, _RUN_WORDING)
+    yield from split_wording(name, answers, RUN_WORDING)
 
 
 # Runs made now
@@ -400,9 +383,9 @@ def _fresh_runs(folder: Path) -> Named:
         summary = json.loads(run_cli("run", *arguments, "--concurrency", "1", "--json"))
         run = folder / "runs" / summary["run_id"]
         name = f"run/{target}-{benchmark}"
-        yield f"data/{name}/printed", _json(_stable(summary))
+        yield f"data/{name}/printed", format_json(_stable(summary))
         for file in ("spec.json", "summary.json"):
-            yield f"data/{name}/{file}", _json(_stable(json.loads((run / file).read_text())))
+            yield f"data/{name}/{file}", format_json(_stable(json.loads((run / file).read_text())))
         for journal in ("samples.jsonl", "generations", "verdicts"):
             lines = [
                 _stable(json.loads(line))
@@ -413,7 +396,7 @@ def _fresh_runs(folder: Path) -> Named:
                 if line
             ]
             lines.sort(key=lambda line: json.dumps(line, sort_keys=True))
-            yield from _both(f"{name}/{journal}", lines, _RUN_WORDING)
+            yield from split_wording(f"{name}/{journal}", lines, RUN_WORDING)
 
 
 def _stable(value: Any, depth: int = 2) -> Any:
@@ -455,7 +438,7 @@ def _pages(folder: Path, every_state: bool = False) -> Named:
             if app.exception:
                 raise RuntimeError(f"{page}?{urlencode(named)}: {app.exception}")
             name = f"pages/{page}?{urlencode(query)}"
-            yield f"data/{name}", _json(_seen(app))
+            yield f"data/{name}", format_json(_seen(app))
             yield f"texts/{name}", _words(app)
 
 
@@ -487,46 +470,6 @@ def _words(app: Any) -> str:
     lines = [f"{kind}: {element.value}" for kind in kinds for element in app.get(kind)]
     lines += [f"html: {read_html_text(body)}" for body in drawn_html(app)]
     return "\n".join(lines + [f"{k}: {element.label}" for k in labelled for element in app.get(k)])
-
-
-# JSON
-
-
-def _both(name: str, value: Any, fields: frozenset[str] = _WORDING) -> Named:
-    """JSON without the wording of some fields as data, and that wording as distinct texts."""
-    wording: set[str] = set()
-    yield f"data/{name}", _json(_without_wording(value, fields, wording))
-    if wording:
-        yield f"texts/{name}", "\n".join(sorted(wording))
-
-
-def _without_wording(value: Any, fields: frozenset[str], wording: set[str]) -> Any:
-    if isinstance(value, list):
-        return [_without_wording(part, fields, wording) for part in value]
-    if not isinstance(value, dict):
-        return value
-    masked = {}
-    for name, part in value.items():
-        if name in fields and isinstance(part, str) and part:
-            wording.add(part)
-            masked[name] = MASK
-        else:
-            masked[name] = _without_wording(part, fields, wording)
-    return masked
-
-
-def _json(value: Any) -> str:
-    """One line per item of the outer list or object, short enough to diff."""
-    if isinstance(value, list) and value:
-        return "[\n" + ",\n".join(_json_line(part) for part in value) + "\n]"
-    if isinstance(value, dict) and value:
-        parts = (f"{json.dumps(name)}: {_json_line(part)}" for name, part in value.items())
-        return "{\n" + ",\n".join(parts) + "\n}"
-    return _json_line(value)
-
-
-def _json_line(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 #: What one process collects.

@@ -1,4 +1,4 @@
-"""What providers of chat completions really do, one entry per quirk, and a server that does it.
+"""What providers of chat completions really do, one entry per quirk.
 
 An entry is what a server answers to the n-th request and what must come of it: an answer (the
 model's own, or ours to adapt: `requests` says how many it may take), or a failure of the provider
@@ -8,95 +8,20 @@ of some kind. Sources: public issues and the providers' documents, as gathered i
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from typing import Any
 
-from aiohttp import web
+from tests.support.common_quirks import COMMON_QUIRKS
+from tests.support.quirk_server import (
+    RESPONSE,
+    Quirk,
+    always,
+    ended,
+    error,
+    has,
+    message,
+    refuse,
+    stream,
+)
 
-from tests.support.replies import events
-
-Reply = tuple[int, Any] | tuple[int, Any, Mapping[str, str]]
-Respond = Callable[[dict[str, Any]], Reply]
-
-
-@dataclass(frozen=True)
-class Quirk:
-    """`respond` gets the body of a request. Expected: `kind` of the failure, else an answer with
-    `finish`, `text` and the names of its `calls`, after `requests` requests, of which the last had
-    the fields of `sent` and none of `unsent`."""
-
-    name: str
-    respond: Respond
-    kind: str = ""
-    words: str = ""
-    finish: str = "stop"
-    text: str = ""
-    calls: tuple[str, ...] = ()
-    requests: int = 1
-    sent: Mapping[str, Any] = field(default_factory=dict)
-    unsent: tuple[str, ...] = ()
-    options: Mapping[str, Any] = field(default_factory=dict)
-    retry_after: float | None = None
-
-
-def message(content: Any = "ok", finish: Any = "stop", **more: Any) -> dict[str, Any]:
-    """The body of a chat completion; `more` are further fields of its message."""
-    choice = {"index": 0, "message": {"role": "assistant", "content": content, **more}}
-    return {"model": "m", "choices": [choice | {"finish_reason": finish}], "usage": {}}
-
-
-def call(name: str = "add", arguments: Any = "{}", **more: Any) -> dict[str, Any]:
-    function = {"name": name, "arguments": arguments}
-    return {"id": "c1", "type": "function", "function": function} | more
-
-
-def error(words: str, **more: Any) -> dict[str, Any]:
-    return {"error": {"message": words, **more}}
-
-
-def stream(*deltas: Any, end: bytes = b"data: [DONE]\n\n") -> bytes:
-    """A body of events: a delta with its finish reason, a whole chunk, or a text as it is."""
-    chunks = [
-        delta
-        if isinstance(delta, str) or "choices" in delta or "error" in delta
-        else {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
-        for delta in deltas
-    ]
-    return events(chunks, end)
-
-
-def ended(reason: Any) -> dict[str, Any]:
-    return {"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}
-
-
-def refuse(words: str, when: Callable[[dict[str, Any]], Any], status: int = 400) -> Respond:
-    """Refuse the requests for which `when` holds, answer the others."""
-    return lambda body: (status, error(words)) if when(body) else (200, message())
-
-
-def always(*reply: Any) -> Respond:
-    return lambda _: reply
-
-
-def has(*names: str) -> Callable[[dict[str, Any]], bool]:
-    return lambda body: all(name in body for name in names)
-
-
-#: A body of the Responses API.
-RESPONSE = {
-    "model": "m",
-    "status": "completed",
-    "output": [
-        {
-            "type": "message",
-            "role": "assistant",
-            "content": [{"type": "output_text", "text": "ok"}],
-        }
-    ],
-}
-SENT = {"max_tokens": 4000, "temperature": 0, "top_p": 0.9, "seed": 1}
 _GEMINI_DAY = "GenerateRequestsPerDayPerProjectPerModel-FreeTier"
 _SYSTEM = "Developer instruction is not enabled for models/gemma-3-27b-it"
 
@@ -492,164 +417,5 @@ QUIRKS: tuple[Quirk, ...] = (
         ),
         finish="context_overflow",
     ),
-    Quirk("any: no usage", always(200, {"choices": message()["choices"]}), text="ok"),
-    Quirk("any: nothing but null", always(200, message(None, None)), finish="unknown"),
-    Quirk(
-        "any: arguments as an object",
-        always(200, message(None, "tool_calls", tool_calls=[call(arguments={"a": 1})])),
-        finish="tool_calls",
-        calls=("add",),
-    ),
-    Quirk(
-        "any: the older form of a call",
-        always(200, message(None, "function_call", function_call=call()["function"])),
-        finish="tool_calls",
-        calls=("add",),
-    ),
-    Quirk(
-        "any: a stream though none was asked for",
-        always(200, stream({"content": "o"}, {"content": "k"}, ended("stop"))),
-        text="ok",
-        options={"stream": False},
-    ),
-    Quirk(
-        "any: a stream of another content type",
-        always(200, stream({"content": "ok"}, ended("stop")), {"content-type": "text/plain"}),
-        text="ok",
-    ),
-    Quirk(
-        "any: a stream without an end",
-        always(200, stream({"content": "hal"}, end=b"")),
-        "malformed",
-    ),
-    Quirk(
-        "any: streams are empty, whole answers are not",
-        lambda body: (200, b"data: [DONE]\n\n" if body.get("stream") else message()),
-        text="ok",
-        requests=2,
-        unsent=("stream",),
-    ),
-    Quirk(
-        "any: neither streamed nor whole",
-        lambda body: (
-            400,
-            error(
-                "streaming is not supported"
-                if body.get("stream")
-                else "this model only support stream mode"
-            ),
-        ),
-        kind="permanent",
-        requests=12,
-    ),
-    Quirk(
-        "any: a stream without the word at its end",
-        always(200, stream({"content": "ok"}, ended("stop"), end=b"")),
-        text="ok",
-    ),
-    Quirk("any: an empty stream", always(200, b"data: [DONE]\n\n"), "malformed", requests=2),
-    Quirk(
-        "any: calls as blocks",
-        always(
-            200,
-            message([{"type": "tool_use", "id": "t", "name": "add", "input": {}}], "tool_use"),
-        ),
-        finish="tool_calls",
-        calls=("add",),
-    ),
-    Quirk("any: blocks without a type", always(200, message([{"text": "ok"}])), text="ok"),
-    Quirk("any: a refusal", always(200, message(None, refusal="I cannot")), text="I cannot"),
-    Quirk("any: an end of thought only", always(200, message("hm</think>\n\nok")), text="ok"),
-    Quirk(
-        "any: channels in the text",
-        always(
-            200,
-            message(
-                "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final"
-                "<|message|>ok<|return|>"
-            ),
-        ),
-        text="ok",
-    ),
-    Quirk(
-        "any: channels without marks",
-        always(200, message("analysishm.assistantfinalok")),
-        text="ok",
-    ),
-    Quirk(
-        "any: two calls of one id",
-        always(200, message(None, "tool_calls", tool_calls=[call(), call("sub")])),
-        finish="tool_calls",
-        calls=("add", "sub"),
-    ),
-    *(
-        Quirk(f"any: finish_reason {reason}", always(200, message("ok", reason)), "", "", end, "ok")
-        for reason, end in (
-            ("model_length", "length"),
-            ("MAX_TOKENS", "length"),
-            ("STOP", "stop"),
-            ("end_turn", "stop"),
-            ("SAFETY", "content_filter"),
-        )
-    ),
-    Quirk("any: an end that nobody knows", always(200, message("ok", "whim")), "malformed", "whim"),
-    Quirk(
-        "any: a wait as a duration in the header",
-        always(429, error("slow"), {"retry-after": "41s"}),
-        kind="rate_limited",
-        retry_after=41.0,
-    ),
-    Quirk(
-        "any: a wait by the draft of the IETF",
-        always(429, error("slow"), {"ratelimit": '"default";r=0;t=50'}),
-        kind="rate_limited",
-        retry_after=50.0,
-    ),
-    Quirk("gateway: a key is wrong", always(401, error("bad key")), "permanent", "bad key"),
-    Quirk("gateway: a page", always(200, b"<html>login</html>"), "malformed", "base_url"),
-    Quirk(
-        "gateway: no streaming",
-        refuse("streaming is not supported by this server", lambda body: body.get("stream"), 501),
-        text="ok",
-        requests=2,
-        unsent=("stream",),
-    ),
+    *COMMON_QUIRKS,
 )
-
-
-@dataclass
-class QuirkServer:
-    """The address of a server with quirks, and the bodies that it got."""
-
-    base_url: str = ""
-    bodies: list[dict[str, Any]] = field(default_factory=list)
-    headers: list[Mapping[str, str]] = field(default_factory=list)
-
-
-@asynccontextmanager
-async def serve_quirk(respond: Respond) -> AsyncIterator[QuirkServer]:
-    state = QuirkServer()
-
-    async def answer(request: web.Request) -> web.StreamResponse:
-        body = await request.json()
-        state.bodies.append(body)
-        state.headers.append(request.headers)
-        status, content, *headers = respond(body)
-        raw = content if isinstance(content, bytes) else json.dumps(content).encode()
-        is_stream = raw.lstrip().startswith((b"data:", b":"))
-        kind = "text/event-stream" if is_stream else "application/json"
-        named = {"content-type": kind, **(headers[0] if headers else {})}
-        return web.Response(status=status, body=raw, headers=named)
-
-    app = web.Application()
-    app.router.add_post("/v1/chat/completions", answer)
-    app.router.add_post("/v1/responses", answer)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    state.base_url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
-    try:
-        yield state
-    finally:
-        await runner.cleanup()

@@ -6,12 +6,14 @@ import pytest
 
 from evalcore.call_formats import read_calls, split_marked_thought
 from evalcore.targets.endpoint.dialect import split_thought
+from tests.support import damaged_spellings, damaged_spellings_later
 from tests.support.call_spellings import TOOLS
-from tests.support.damaged_spellings import DAMAGED, NO_CALLS
 from tests.support.rows import each_row
 
 pytestmark = pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
 
+DAMAGED = damaged_spellings.DAMAGED | damaged_spellings_later.DAMAGED_LATER
+NO_CALLS = damaged_spellings.NO_CALLS + damaged_spellings_later.NO_CALLS_LATER
 #: Read with good will only: what stands before the call says nothing of a form.
 LENIENT_ONLY = {"json: a header before", "json: labeled", "json in prose", "python positional"}
 LENIENT_ONLY |= {"call in bold", "numbered"}

@@ -21,7 +21,7 @@ from evalcore.targets.base import collect_partial_answers
 from evalcore.targets.endpoint.dialect import is_answer
 from evalcore.targets.endpoint.target import create_openai_target
 from tests.support.cases import syntax_cases
-from tests.support.provider_quirks import ended, stream
+from tests.support.quirk_server import ended, stream
 
 ASKED = GenerationRequest((Message("user", "hi"),))
 HALF = stream({"content": "half"}, end=b"")

@@ -9,7 +9,8 @@ from evalcore.errors import TargetFailure
 from evalcore.records import GenerationRequest, Message, TargetSpec, ToolCall
 from evalcore.settings import Settings
 from evalcore.targets.endpoint.target import EndpointTarget, create_openai_target
-from tests.support.provider_quirks import QUIRKS, SENT, Quirk, call, message, serve_quirk, stream
+from tests.support.provider_quirks import QUIRKS
+from tests.support.quirk_server import SENT, Quirk, call, message, serve_quirk, stream
 
 TOOL = {"name": "add", "description": "sum", "parameters": {"type": "object", "properties": {}}}
 ASKED = (Message("system", "be brief"), Message("user", "hi"))
