@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import heapq
 import tempfile
+import weakref
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -24,6 +25,7 @@ class SpooledSamples(Sequence[Sample]):
 
     def __init__(self, samples: Iterable[Sample]) -> None:
         self._file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the sequence
+        weakref.finalize(self, self._file.close)
         self._offsets, self._count, offset = array("q"), 0, 0
         for sample in samples:
             if not isinstance(sample, Sample):
