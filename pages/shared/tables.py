@@ -69,6 +69,10 @@ def draw_grid(
     `alt` is by default what its columns are called."""
     frame = pd.DataFrame(getattr(columns, "data", columns))
     shown = columns if hasattr(columns, "data") else frame
+    if not len(frame):  # a grid would say so in English
+        names = escape_markdown(", ".join(map(str, frame.columns)), 300) or DASH
+        st.caption(tr("common.no_rows", names=names))
+        return
     config = dict(config)
     texts = frame.head(_ROWS_MEASURED).select_dtypes(exclude="number").map(str).items()
     length = sum(max(map(len, column), default=0) for _, column in texts)

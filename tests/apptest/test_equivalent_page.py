@@ -51,10 +51,15 @@ def test_an_example_is_checked_and_its_link_shows_the_verdict(store: Settings):
     assert "Equivalent" in badges(again)
 
 
-@pytest.mark.parametrize(("language", "word"), [("en", "Different"), ("zh", "不同")])
-def test_a_difference_shows_its_database(store: Settings, language: str, word: str):
+@pytest.mark.parametrize(
+    ("language", "word", "none"),
+    [("en", "Different", "No rows. Columns: "), ("zh", "不同", "没有行。列：")],
+)
+def test_a_difference_shows_its_database(store: Settings, language: str, word: str, none: str):
     app = open_page("equivalent", language, check=decide(store, OTHER))
     assert word in badges(app)
+    nothing = msgspec.structs.replace(OTHER, answer="SELECT n FROM t WHERE 1 = 0")
+    assert none in words(open_page("equivalent", language, check=decide(store, nothing)))
     assert len(app.dataframe) >= 2  # the table's rows, and what each side returned
 
 

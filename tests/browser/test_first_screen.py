@@ -84,6 +84,26 @@ def test_a_fresh_board_answers_on_the_first_screen(served, tabs, tmp_path, langu
     expect_answer(tab, served.url)
 
 
+_LONG = "maker-of-models/a-model-with-a-name-of-sixty-characters-v2.5-it"
+#: Boards on which an answer takes room: names that end late, ties, own cases, many rows.
+CROWDED = {
+    "long names": [Plan(f"openai:{_LONG}-{n}", skill=n / 10) for n in (9, 5, 2)],
+    "ties": [Plan(f"openai:tied-{n}", skill=1, cases=3) for n in range(6)],
+    "own cases": [Plan(f"openai:m{n}", skill=n / 4, dataset="our own cases") for n in range(4)],
+    "a hundred": [Plan(f"openai:m{n}", skill=n / 100, cases=3) for n in range(100)],
+}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", CROWDED)
+def test_a_crowded_board_answers_on_the_first_screen(served, tabs, tmp_path, name) -> None:
+    settings = Settings(data=str(served.data), shipped=str(tmp_path / "none"))
+    for plan in CROWDED[name]:
+        make_run(settings, plan)
+    expect_answer(tabs("en"), served.url)
+    expect_answer(tabs("zh"), served.url)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("language", ENGLISH_FIRST)
 def test_where_nobody_is_ranked_that_comes_before_the_controls(served, tabs, tmp_path, language):

@@ -305,12 +305,12 @@ const evidence = (() => {
       const path = item.mismatch_path?.length ? `: ${item.mismatch_path.join(".").slice(0, 80)}` : "";
       const values = (item.accepted ?? []).filter((value) => value !== "").map(json);
       if ((item.accepted ?? []).includes("")) values.push(t("case.calls.may_be_left_out"));
-      const row = [sign ? `${sign} ${t(`case.calls.mark.${item.mark}`)}${path}` : "", item.name ?? "",
+      const row = [item.name ?? "", sign ? `${sign} ${t(`case.calls.mark.${item.mark}`)}${path}` : "",
         item.is_present ? json(item.value ?? null) : "–", values.join(`  ${t("case.calls.or")}  `) || "–"];
       return Object.assign(row, { look: ["mismatch", "missing", "extra"].includes(item.mark) ? (item.mark === "extra" ? "extra" : "missing") : undefined });
     });
     const about = t("case.calls.alt", { name: line(accepted || answered) });
-    const titles = [t("case.calls.mark"), t("case.calls.argument"), t("case.actual"), t("case.calls.accepted_values")];
+    const titles = [t("case.calls.argument"), t("case.calls.mark"), t("case.actual"), t("case.calls.accepted_values")];
     const rest = lines.length > 100 ? [caption(t("case.calls.more", { count: lines.length - 100 }))] : [];
     return [head, table(about, titles, shown), ...rest];
   }
