@@ -6,10 +6,12 @@ give one writer at a time the lock between its read and its write.
 
 from __future__ import annotations
 
+import os
 import re
 import secrets
 import threading
 import time
+import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from hashlib import blake2b
@@ -205,6 +207,7 @@ class PostgresStore:
         with self._opening:
             if self._opened is None:
                 self._opened = _open_engine(self._url)
+                weakref.finalize(self, _dispose_engine, self._opened[0], os.getpid())
             return self._opened
 
     def read_rows(self) -> dict[str, bytes] | None:
@@ -337,6 +340,11 @@ def _open_engine(url: str) -> tuple[sa.Engine, dict[str, sa.Table]]:
         message = scrub_url(str(getattr(error, "orig", error)), url)
         raise IndexFileError(f"{describe_url(url)}: {message}") from None
     return engine, tables
+
+
+def _dispose_engine(engine: sa.Engine, pid: int) -> None:
+    """Close the connections of a store that goes; a fork leaves them to the process they are of."""
+    engine.dispose(close=pid == os.getpid())
 
 
 def is_database_url(text: str) -> bool:
