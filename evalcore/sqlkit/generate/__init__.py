@@ -27,7 +27,12 @@ from evalcore.sqlkit.generate.database import (
     shrink_database,
 )
 from evalcore.sqlkit.generate.edge_databases import Edge, EdgeDatabase, split_edges
-from evalcore.sqlkit.generate.edges import holds_json, list_documents, list_plain_documents
+from evalcore.sqlkit.generate.edges import (
+    holds_json,
+    list_documents,
+    list_plain_documents,
+    list_text_forms,
+)
 from evalcore.sqlkit.generate.filler import Domains, Filler
 from evalcore.sqlkit.generate.hints import Hints, list_row_limits, read_hints
 from evalcore.sqlkit.generate.histories import generate_histories
@@ -171,7 +176,8 @@ def generate_crowded_database(
 
 
 def _read_statements(schema: Schema, statements: Sequence[tuple[str, str]]) -> tuple[Hints, Usage]:
-    """What the statements hint at and use, with the documents that a JSON column may hold."""
+    """What the statements hint at and use, with the documents that a JSON column may hold
+    and the texts that one read as something else may."""
     usage = read_usage(tuple(statements))
     documents = {
         column.name.lower(): list_documents(usage)
@@ -180,7 +186,8 @@ def _read_statements(schema: Schema, statements: Sequence[tuple[str, str]]) -> t
         if holds_json(column, usage)
     }
     hints = read_hints((*statements, *_iter_check_queries(schema)))
-    return msgspec.structs.replace(hints, documents=documents), usage
+    forms = list_text_forms(schema, hints, usage)
+    return msgspec.structs.replace(hints, documents=documents, forms=forms), usage
 
 
 def _iter_check_queries(schema: Schema) -> Iterator[tuple[str, str]]:

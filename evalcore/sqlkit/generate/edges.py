@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta
@@ -15,9 +16,10 @@ from uuid import UUID
 
 from evalcore.sqlkit.generate.hints import Hints
 from evalcore.sqlkit.generate.regex_samples import sample_matches
+from evalcore.sqlkit.generate.text_forms import TextForms, build_text_forms
 from evalcore.sqlkit.generate.usage import Usage
 from evalcore.sqlkit.generate.values import Cell, build_cell_pool, build_fit_check
-from evalcore.sqlkit.schema import Column
+from evalcore.sqlkit.schema import Column, Schema
 
 _ISO = re.compile(r"\d{4}-\d\d?(-\d\d?)?([ T].*)?\Z")
 _INTEGERS = (0, 1, -1, 2, -2, 3, -3, -7, 10, 1000, 1_000_001, 16_777_217)
@@ -71,10 +73,9 @@ def list_edge_cells(column: Column, hints: Hints, usage: Usage, dialect: str) ->
     constants = [constant.value for constant in hints.constants.get(name, ())]
     if holds_json(column, usage):
         return list_documents(usage)
-    if column.kind == "text" and _holds_dates(name, constants, usage):
-        clocked = any(len(str(value)) > 10 for value in constants)
-        moments = _iter_moments(constants, ("",))
-        cells = moments if clocked else _take_turns(_iter_day_cells(constants), moments)
+    forms = hints.forms.get(name) if column.kind == "text" else None
+    if forms and (forms.strict or forms.holds_days):
+        cells = _iter_form_cells(forms, constants)
         return tuple(filter(build_fit_check(column), dict.fromkeys((*mined, *cells))))
     fits = build_fit_check(column)
     if column.kind == "integer":  # constants may lie further out than is safe for sums
@@ -87,7 +88,9 @@ def list_edge_cells(column: Column, hints: Hints, usage: Usage, dialect: str) ->
         "decimal": lambda: _iter_decimals(column, constants),
         "float": lambda: _iter_floats(constants, usage),
         "text": lambda: _take_turns(
-            _iter_texts(name, constants, column, usage), _iter_lengths(usage)
+            forms.cells if forms else (),
+            _iter_texts(name, constants, column, usage),
+            _iter_lengths(usage),
         ),
         "date": lambda: _iter_day_cells(constants),
         "timestamp": lambda: _iter_moments(constants, _list_clocks(column)),
@@ -186,8 +189,25 @@ def _iter_floats(constants: Iterable[Any], usage: Usage) -> Iterator[Cell]:
 # Texts.
 
 
-def _holds_dates(name: str, constants: Sequence[Any], usage: Usage) -> bool:
-    return name in usage.date_texts or any(_ISO.match(str(value)) for value in constants)
+def list_text_forms(schema: Schema, hints: Hints, usage: Usage) -> dict[str, TextForms]:
+    """What the columns of text hold that statements read as something else or hold against days."""
+    readings: dict[str, set[tuple[str, bool]]] = defaultdict(set)
+    for name, form, strict in usage.readings:
+        readings[name].add((form, strict))
+    for name, constants in hints.constants.items():
+        if any(_ISO.match(str(constant.value)) for constant in constants):
+            readings[name].add(("date", False))
+    return {name: build_text_forms(each, schema.dialect) for name, each in readings.items()}
+
+
+def _iter_form_cells(forms: TextForms, constants: Sequence[Any]) -> Iterator[Cell]:
+    """Texts in their forms: days, and moments, about the constants first."""
+    if not forms.holds_days:
+        return iter(forms.cells)
+    clocked = any(len(str(value)) > 10 for value in constants)
+    moments = _iter_moments(constants, ("",))
+    cells = moments if clocked else _take_turns(_iter_day_cells(constants), moments)
+    return iter(forms.keep_readable(forms.format_moments(cells)))
 
 
 def _iter_texts(

@@ -177,6 +177,8 @@ class Filler:
     def _many_values(self, position: int) -> list[Cell]:
         """For plans: from two values to nearly one a row, fixed by the place of the column."""
         column = self.columns[position]
+        if column.kind == "text" and column.name.lower() in self.hints.forms:
+            return list(self.pools[position].plain)
         share = (2, 12, 150, 0)[position % 4]
         size = min(share or self.profile.rows // 2, _MAX_CELL_VALUES)
         many = filter(build_fit_check(column), islice(extend_values((), column.kind), size))

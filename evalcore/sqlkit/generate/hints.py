@@ -26,6 +26,7 @@ from evalcore.sqlkit.generate.conditions import (
     iter_constants,
     list_column_names,
 )
+from evalcore.sqlkit.generate.text_forms import TextForms
 
 Node = TypeVar("Node", bound=exp.Expr)
 
@@ -38,9 +39,10 @@ class Hints(Record, frozen=True):
     `clock` tells that a statement asks for the present time, `lengths` are the days that statements
     add to dates or take from them, `ranked` that one numbers or cuts off
     rows inside, so that ties would leave open what it gives; `grouped` are columns that rows are
-    grouped or partitioned by, `documents` the JSON texts that a column may hold; `negated` are
-    tables in which a statement wants to find nothing, `measured` the columns that are held against
-    an aggregate of others, each with one of those, `alternatives` columns of which one may satisfy
+    grouped or partitioned by, `documents` the JSON texts that a column may hold, `forms` the
+    others that statements read as something else; `negated` are tables in which a statement wants
+    to find nothing, `measured` the columns that are held against an aggregate, each with a column
+    of that, `alternatives` columns of which one may satisfy
     what another does not, in OR or UNION; `replaced` are columns whose NULLs something stands for,
     `written` gives columns a text that a statement writes in place of what they hold."""
 
@@ -54,6 +56,7 @@ class Hints(Record, frozen=True):
     ranked: bool = False
     grouped: frozenset[str] = frozenset()
     documents: dict[str, tuple[str, ...]] = {}
+    forms: dict[str, TextForms] = {}
     negated: frozenset[str] = frozenset()
     measured: tuple[tuple[str, str], ...] = ()
     alternatives: frozenset[tuple[str, str]] = frozenset()
@@ -102,7 +105,7 @@ def _read_statement(sql: str, dialect: str) -> _Reading:
 def _read_trees(trees: tuple[exp.Expr, ...]) -> _Reading:
     return _Reading(
         constants=tuple(pair for tree in trees for pair in iter_constants(tree)),
-        aliases=_collect_aliases(trees),
+        aliases=collect_aliases(trees),
         joined=tuple(pair for tree in trees for pair in _iter_joined_columns(tree, _COMPARING)),
         equated=tuple(pair for tree in trees for pair in _iter_joined_columns(tree, _EQUATING)),
         counts=tuple(count for tree in trees for count in _iter_row_counts(tree)),
@@ -135,11 +138,11 @@ def read_hints(statements: Iterable[tuple[str, str]]) -> Hints:
     constants_by_column: dict[str, dict[Constant, None]] = defaultdict(dict)
     for names, constant in (pair for reading in readings for pair in reading.constants):
         for name in names:
-            for column in (name,) if name in ranks else _resolve_alias(name, aliases):
+            for column in (name,) if name in ranks else resolve_alias(name, aliases):
                 constants_by_column[column][constant] = None
 
     def resolve_each(parts: Iterable[Iterable[str]]) -> Iterator[str]:
-        return (c for names in parts for name in names for c in _resolve_alias(name, aliases))
+        return (c for names in parts for name in names for c in resolve_alias(name, aliases))
 
     return Hints(
         constants={name: tuple(each) for name, each in constants_by_column.items()},
@@ -156,14 +159,14 @@ def read_hints(statements: Iterable[tuple[str, str]]) -> Hints:
             column: text
             for reading in reversed(readings)
             for name, text in reversed(reading.written)  # the outermost counts
-            for column in _resolve_alias(name, aliases)
+            for column in resolve_alias(name, aliases)
         },
         measured=tuple(
             dict.fromkeys(
                 (bound, column)
                 for reading in readings
                 for bound, name in reading.measured
-                for column in _resolve_alias(name, aliases)
+                for column in resolve_alias(name, aliases)
                 if column != bound
             )
         ),
@@ -213,7 +216,7 @@ def find_nodes(tree: exp.Expr, *types: type[Node]) -> Iterator[Node]:
     return (node for node in _walk_tree(_Root(tree)) if isinstance(node, types))
 
 
-def _collect_aliases(trees: Sequence[exp.Expr]) -> dict[str, tuple[str, ...]]:
+def collect_aliases(trees: Sequence[exp.Expr]) -> dict[str, tuple[str, ...]]:
     """Columns by the alias of the expression that they stand in."""
     columns_by_alias: dict[str, dict[str, None]] = defaultdict(dict)
     for tree in trees:
@@ -247,7 +250,7 @@ def _list_selected(query: exp.Expr) -> list[exp.Expr]:
     return list(query.selects) if isinstance(query, exp.Query) else []
 
 
-def _resolve_alias(name: str, aliases: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
+def resolve_alias(name: str, aliases: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
     """A column and, where it may be an alias, all that the alias stands for."""
     seen: dict[str, None] = {name: None}
     waiting = [name]
@@ -271,8 +274,8 @@ def _build_join_classes(
         return name
 
     for left, right in joined:
-        for a in _resolve_alias(left, aliases):
-            for b in _resolve_alias(right, aliases):
+        for a in resolve_alias(left, aliases):
+            for b in resolve_alias(right, aliases):
                 first, second = sorted((find_root(a), find_root(b)))
                 parent[second] = first
     return {name: find_root(name) for name in parent}

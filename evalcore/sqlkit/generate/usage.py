@@ -11,7 +11,13 @@ from sqlglot import exp
 
 from evalcore.records import Record
 from evalcore.sqlkit.generate.conditions import list_column_names
-from evalcore.sqlkit.generate.hints import find_nodes, parse_trees
+from evalcore.sqlkit.generate.hints import (
+    collect_aliases,
+    find_nodes,
+    parse_trees,
+    resolve_alias,
+)
+from evalcore.sqlkit.generate.text_forms import Reading, iter_readings
 
 _MAX_LENGTH = 300  # of a text that a statement cuts at
 _MAX_LITERAL = 60  # characters
@@ -35,16 +41,16 @@ class Usage(Record, frozen=True):
     """What statements do with columns, all names folded.
 
     `columns` and `tables` are mentioned, empty where all may be. `lengths` are the numbers that may
-    cut a text. `literals` are texts by the columns that a function takes with them. `date_texts`
-    are columns handled as dates, `json_texts` as JSON with `json_keys` in it and `json_paths` of
-    several keys. `texts` and `numbers` are all literals.
+    cut a text. `literals` are texts by the columns that a function takes with them. `readings`
+    tell as what texts are read; `json_texts` are handled as JSON with `json_keys` in it and
+    `json_paths` of several keys. `texts` and `numbers` are all literals.
     """
 
     columns: frozenset[str] = frozenset()
     tables: frozenset[str] = frozenset()
     lengths: tuple[int, ...] = ()
     literals: dict[str, tuple[str, ...]] = {}
-    date_texts: frozenset[str] = frozenset()
+    readings: frozenset[Reading] = frozenset()
     json_texts: frozenset[str] = frozenset()
     json_keys: tuple[str, ...] = ()
     json_paths: tuple[tuple[str, ...], ...] = ()
@@ -64,7 +70,7 @@ class Usage(Record, frozen=True):
             (not self.columns or (bool(other.columns) and other.columns <= self.columns))
             and set(other.texts) <= set(self.texts)
             and set(other.numbers) <= set(self.numbers)
-            and other.date_texts <= self.date_texts
+            and other.readings <= self.readings
             and other.json_texts <= self.json_texts
         )
 
@@ -77,7 +83,7 @@ class _Reading(Record, frozen=True):
     literals: tuple[tuple[str, str], ...]
     texts: tuple[str, ...]
     numbers: tuple[float, ...]
-    date_texts: frozenset[str]
+    readings: frozenset[Reading]
     json_texts: frozenset[str]
     json_keys: tuple[str, ...]
     everything: bool
@@ -107,7 +113,7 @@ def _read_trees(sql: str, trees: tuple[exp.Expr, ...]) -> _Reading:
         literals=tuple(pair for tree in trees for pair in _iter_function_literals(tree)),
         texts=tuple(_STRING.findall(sql)),  # paths are no literals to the parser
         numbers=tuple(_parse_number(number.name) for number in literals if not number.is_string),
-        date_texts=frozenset(_list_words(_DATE_FUNCTIONS, sql)),
+        readings=_read_columns(sql, trees),
         json_texts=frozenset(_list_words(_JSON_CALLS, sql)),
         json_keys=tuple(_list_json_keys(sql)),
         everything=not trees or any(map(_has_star, trees)),
@@ -132,7 +138,7 @@ def read_usage(statements: tuple[tuple[str, str], ...]) -> Usage:
         tables=tables,
         lengths=tuple(int(n) for n in numbers if n == int(n) and 0 < n <= _MAX_LENGTH),
         literals={name: tuple(values) for name, values in literals.items()},
-        date_texts=frozenset[str]().union(*(reading.date_texts for reading in readings)),
+        readings=frozenset[Reading]().union(*(reading.readings for reading in readings)),
         json_texts=frozenset[str]().union(*(reading.json_texts for reading in readings)),
         json_keys=tuple(dict.fromkeys(key for reading in readings for key in reading.json_keys)),
         json_paths=tuple(
@@ -141,6 +147,18 @@ def read_usage(statements: tuple[tuple[str, str], ...]) -> Usage:
         texts=tuple(dict.fromkeys(text for reading in readings for text in reading.texts)),
         numbers=tuple(numbers),
         takes_lengths=any(reading.takes_lengths for reading in readings),
+    )
+
+
+def _read_columns(sql: str, trees: tuple[exp.Expr, ...]) -> frozenset[Reading]:
+    if not trees:
+        return frozenset((word, "date", False) for word in _list_words(_DATE_FUNCTIONS, sql))
+    aliases = collect_aliases(trees)
+    return frozenset(
+        (column, form, strict)
+        for tree in trees
+        for name, form, strict in iter_readings(find_nodes(tree, exp.Column))
+        for column in resolve_alias(name, aliases)
     )
 
 

@@ -13,6 +13,7 @@ from evalcore.records import Record
 from evalcore.sqlkit.generate.clocks import days_around
 from evalcore.sqlkit.generate.conditions import Constant
 from evalcore.sqlkit.generate.hints import Hints
+from evalcore.sqlkit.generate.text_forms import TextForms
 from evalcore.sqlkit.literal_types import mine_literals
 from evalcore.sqlkit.schema import Column
 
@@ -153,15 +154,22 @@ def build_cell_pool(column: Column, hints: Hints) -> Pool:
     hits: list[Cell] = []
     near: list[Cell] = []
     constants = hints.constants.get(column.name.lower(), ())
+    forms = hints.forms.get(column.name.lower()) if column.kind == "text" else None
     for constant in constants:
-        good, bad = _select_cells_around(constant, column.kind)
+        good, bad = (
+            _select_form_cells(constant, forms)
+            if forms
+            else _select_cells_around(constant, column.kind)
+        )
         hits += filter(fits, good)
         near += filter(fits, bad)
-    plain = tuple(filter(fits, _PLAIN[column.kind])) or _list_fallback_cells(column)
-    if hints.clock and column.kind in ("date", "timestamp"):
-        inside, outside = days_around(date.today(), hints.lengths)
-        hits += _format_moments(inside, column.kind)
-        near += _format_moments(outside, column.kind)
+    usual = forms.cells if forms else _PLAIN[column.kind]
+    plain = tuple(filter(fits, usual)) or _list_fallback_cells(column)
+    if hints.clock and (column.kind in ("date", "timestamp") or (forms and forms.holds_days)):
+        around = days_around(date.today(), hints.lengths)
+        for cells, days in zip((hits, near), around, strict=True):
+            moments = _format_moments(days, column.kind)
+            cells += forms.format_moments(moments) if forms else moments
     return Pool(
         hits=tuple(dict.fromkeys(hits)),
         near=tuple(dict.fromkeys(near)),
@@ -218,7 +226,7 @@ def _mine_literals(column: Column, hints: Hints) -> tuple[Cell, ...]:
 
 
 def _format_moments(days: Iterable[date], kind: str) -> list[Cell]:
-    return [day.isoformat() if kind == "date" else f"{day} 10:30:00" for day in days]
+    return [f"{day} 10:30:00" if kind == "timestamp" else day.isoformat() for day in days]
 
 
 def _list_fallback_cells(column: Column) -> tuple[Cell, ...]:
@@ -273,6 +281,28 @@ def _select_cells_around(constant: Constant, kind: str) -> tuple[Sequence[Cell],
         ">=": ((centre, *above), below[:1]),
     }
     return table[constant.operator]
+
+
+def _select_form_cells(
+    constant: Constant, forms: TextForms
+) -> tuple[Sequence[Cell], Sequence[Cell]]:
+    """Texts in their form about a constant: days, where it is one, a part of one or so many."""
+    texts = _select_cells_around(constant, "text")
+    if forms.holds_days:
+        value = constant.value
+        part = int(value) if isinstance(value, str) and _PART.fullmatch(value) else value
+        moments = _select_cells_around(Constant(constant.operator, part), "timestamp")
+        good, bad = (forms.format_moments(_cut_midnights(cells)) for cells in moments)
+        texts = (good, bad) if good or bad else texts
+    good, bad = (forms.keep_readable(cells) for cells in texts)
+    return good, bad
+
+
+def _cut_midnights(cells: Sequence[Cell]) -> list[str]:
+    return [str(cell).removesuffix(" 00:00:00") for cell in cells]
+
+
+_PART = re.compile(r"\d\d?")
 
 
 def _look_alikes(cell: Cell) -> tuple[Cell, ...]:
