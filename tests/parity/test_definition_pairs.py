@@ -75,6 +75,10 @@ DIFFERENT = [
         *(MYSQL, "ALTER TABLE dept ADD x VARCHAR(9) NOT NULL DEFAULT 'x'"),
         "ALTER TABLE dept ADD x VARCHAR(9) DEFAULT 'x'",
     ),
+    (
+        *(POSTGRES, "CREATE TABLE t AS SELECT name, SUM(salary) AS s FROM emp GROUP BY name"),
+        "CREATE TABLE t AS SELECT name, COALESCE(SUM(salary), 0) AS s FROM emp GROUP BY name",
+    ),
 ]
 EQUIVALENT = [
     (LITE, f"CREATE TABLE t AS {RICH}", f"CREATE TABLE t AS {RICH} ORDER BY id"),
@@ -94,6 +98,11 @@ EQUIVALENT = [
     (POSTGRES, "CREATE TABLE t (LIKE dept)", "CREATE TABLE t (id INTEGER)"),
     (POSTGRES, "DROP VIEW staff", "DROP VIEW IF EXISTS staff CASCADE"),
     (LITE, "ALTER TABLE dept RENAME TO d", "ALTER TABLE dept RENAME TO D"),
+    (
+        POSTGRES,
+        f"CREATE VIEW w AS {RICH}",
+        f"CREATE VIEW w AS {RICH.replace('salary >', 'NOT salary <=')}",
+    ),
 ]
 #: What these make shows in no table until something else is done.
 UNDECIDED = [

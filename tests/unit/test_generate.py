@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import pytest
@@ -263,3 +264,38 @@ def test_a_check_of_a_value_or_none_is_read_in_each_dialect(dialect: str) -> Non
         False,
         True,
     ]
+
+
+DAY, NUMBER = r"\d{4}-\d{1,2}-\d{1,2}", r"-?\d+(\.\d+)?"
+
+
+@pytest.mark.parametrize(
+    ("dialect", "read", "form", "share"),
+    [
+        ("sqlite", "date(note, '+1 month')", DAY, 0.7),
+        ("sqlite", "substr(note, 6, 2)", DAY, 0.7),
+        ("sqlite", "CAST(note AS INTEGER) + 1", NUMBER, 0.6),
+        ("sqlite", "note < date('now', '-1 month')", DAY, 0.7),
+        ("mysql", "LAST_DAY(note)", DAY, 0.7),
+        ("mysql", "STR_TO_DATE(note, '%d/%m/%Y')", r"\d\d/\d\d/\d{4}", 0.7),
+        ("mysql", "TIME_TO_SEC(note)", r"\d\d:\d\d:\d\d", 0.5),
+        ("postgres", "note::date", rf"{DAY}|31 Dec 1999", 1),
+        ("postgres", "to_date(note, 'YYYYMMDD')", r"\d{8}", 1),
+        ("postgres", "note::int", r"-?\d+", 1),
+        ("postgres", "note::interval", r"[-:\d]+( (day|month|hour|minute|year)s?)?.*", 1),
+        ("duckdb", "CAST(trim(note) AS DATE)", DAY, 1),
+        ("duckdb", "strptime(note, '%d.%m.%Y')", r"\d\d\.\d\d\.\d{4}", 1),
+        ("duckdb", "d.h::TIME FROM (SELECT note AS h FROM t) d", r"\d\d:\d\d:\d\d", 1),
+    ],
+)
+def test_columns_of_text_hold_what_statements_read_in_them(dialect, read, form, share):
+    schema = read_schema(("CREATE TABLE t (id INT PRIMARY KEY, note VARCHAR(40))",), dialect)
+    sql = f"SELECT {read}" if " FROM " in read else f"SELECT {read} FROM t WHERE id < 5"
+    texts = [
+        row[1]
+        for database in generate_databases(schema, [(sql, dialect)], seed=3)
+        for row in database.tables["t"]
+        if row[1] is not None
+    ]
+    matches = [text for text in texts if re.fullmatch(rf"(?:{form})(?:[ T]\d\d:\d\d:\d\d)?", text)]
+    assert len(matches) >= share * len(texts) > 50

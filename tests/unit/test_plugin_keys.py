@@ -104,6 +104,7 @@ ENGINES_ALLOWED = {
     "evalcore/sqlkit/generate/database.py": _DIALECT,
     "evalcore/sqlkit/generate/definitions.py": _DIALECT,
     "evalcore/sqlkit/generate/edges.py": _DIALECT,
+    "evalcore/sqlkit/generate/text_forms.py": _DIALECT,
     "evalcore/sqlkit/index_advice/__init__.py": _DIALECT,
     "evalcore/sqlkit/index_advice/parsing.py": _DIALECT,
     "evalcore/sqlkit/literal_types.py": _DIALECT,

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
+from evalcore.sqlkit.engines import Engine
 from evalcore.sqlkit.engines.registry import EnginePool
-from evalcore.sqlkit.equivalence import Equivalence, EquivalenceQuestion
+from evalcore.sqlkit.equivalence import Equivalence, EquivalenceQuestion, answer_trials
 from evalcore.sqlkit.equivalence.decider import Decider
+from evalcore.sqlkit.equivalence.evidence import build_decision_details, describe_decision
+from evalcore.sqlkit.equivalence.trials import Trials
 from tests.support.engines import LIMITS, SERVERS, server_engine
 
 SCHEMA = (
@@ -113,3 +117,20 @@ def test_a_limit_too_large_to_be_tested_is_never_equivalent(
     decision = decide(engines, ALL, f"{ALL} LIMIT {limit}")
     assert (decision.status, decision.cause) == ("undecided", "row_limit")
     assert f"{limit:,}" in decision.message
+
+
+def test_databases_on_which_a_reference_does_not_end_are_named(
+    engines: EnginePool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = answer_trials.collect_trials
+
+    def run_out(engine: Engine, question: EquivalenceQuestion, *rest: Any, **more: Any) -> Trials:
+        made = tried(engine, question, *rest, **more)
+        return Trials(made.schema, (), failed=1, slow=1) if isinstance(rest[1], tuple) else made
+
+    monkeypatch.setattr(answer_trials, "collect_trials", run_out)
+    counted = "SELECT COUNT(*) FROM sale"
+    decision = decide(engines, counted, f"{counted} LIMIT 1000")
+    assert (decision.status, decision.left_out) == ("equivalent", 1)
+    assert describe_decision(decision).code == "exec_left_out"
+    assert build_decision_details(decision)["databases_left_out"] == 1

@@ -69,7 +69,8 @@ class Counterexample(Record, frozen=True):
 
 
 class Equivalence(Record, frozen=True):
-    """The decision. `databases` were compared, on `nonempty` of them there was something to see.
+    """The decision. `databases` were compared, on `nonempty` of them there was something to see;
+    `left_out` are those on which the reference met the limits of time or memory.
 
     equivalent: no difference on any of them, and by `level` "proved" none possible with up to
     `proof_rows` rows in each table; "tested" claims no more than the databases; different: see
@@ -88,5 +89,6 @@ class Equivalence(Record, frozen=True):
     counterexample: Counterexample | None = None
     level: Level = ""
     proof_rows: int = 0
+    left_out: int = 0
     product: str = ""
     stand_in: str = ""

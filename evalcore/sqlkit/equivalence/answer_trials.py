@@ -52,17 +52,18 @@ def iter_answer_trials(
         generated = generate_databases(schema, mined, seed=question.seed + 1, count=count)
         sources = map(source_from_database, generated)
         yield collect_trials(engine, question, schema, sources, answer)
-    limited, slow = _prepare_limit_trials(engine, question, schema, answer)
-    if slow:  # by its statement or by other work on the machine, which is not to decide
-        limited, _ = _prepare_limit_trials(open_patient(), question, schema, answer)
-    yield Trials(schema=schema, usable=limited, patient=slow)
+    limited = _prepare_limit_trials(engine, question, schema, answer)
+    if limited.slow or limited.unstable:  # by other work on the machine, which is not to decide
+        limited = _prepare_limit_trials(open_patient(), question, schema, answer)
+        limited = msgspec.structs.replace(limited, patient=True)
+    yield limited
 
 
 def _prepare_limit_trials(
     engine: Engine, question: EquivalenceQuestion, schema: Schema, answer: str
-) -> tuple[tuple[Trial, ...], bool]:
+) -> Trials:
     """Databases on which the reference shows more rows than the answer's own limits let through,
-    or as many as its own do, and whether it met the limits of a call on one.
+    or as many as its own do, and on how many others it met the limits of a call or was unstable.
 
     Only for limits that stand in none of the other statements; where conditions let too few rows
     pass, there is none.
@@ -73,20 +74,20 @@ def _prepare_limit_trials(
     dropped = list_row_limits(*asked[0]) - added
     limits = sorted(limit for limit in (added - stated) | dropped if limit in TESTED_LIMITS)
     usable: list[Trial] = []
-    slow = False
+    slow = unstable = 0
     for limit in limits[-_MAX_LIMITS:]:
         for factor in _CROWDS:
             size = min(_MAX_CROWD_ROWS, int(factor * limit) + 10)
             rows = generate_crowded_database(schema, asked, seed=question.seed, rows=size)
             tried = collect_trials(engine, question, schema, (source_from_database(rows),))
-            candidates, slow = tried.usable, slow or tried.slow + tried.unstable > 0
+            slow, unstable = slow + tried.slow, unstable + tried.unstable
             tables = [
-                table for trial in candidates for table in trial.expected.tables.values() if table
+                table for trial in tried.usable for table in trial.expected.tables.values() if table
             ]
             # too many rows to shrink: their number is what tells
-            usable += [msgspec.structs.replace(trial, rows=None) for trial in candidates]
+            usable += [msgspec.structs.replace(trial, rows=None) for trial in tried.usable]
             if any(len(table.rows) > limit for table in tables):
                 break
             if not any(table.rows for table in tables):
                 break  # more rows would pass no better
-    return tuple(usable), slow
+    return Trials(schema, tuple(usable), unstable=unstable, slow=slow)

@@ -242,7 +242,7 @@ def _prove_answer(
 
     It knows the engine as it is and not as it stands in for a product with other texts and numbers.
     """
-    tested = msgspec.structs.replace(tested, level="tested")
+    tested = msgspec.structs.replace(tested, level="tested", left_out=prepared.slow)
     if question.session:
         return tested
     ordered = any(trial.ordered for trial in prepared.usable)
@@ -278,6 +278,7 @@ def _compare_added(
             verdict,
             databases=verdict.databases + part.agreed,
             nonempty=verdict.nonempty + part.agreed_shown,
+            left_out=verdict.left_out + part.slow,
         )
         verdict = _compare_answer(engine, question, prepared, part.usable, answer, verdict)
         if verdict.status != "equivalent" and not _is_collation(verdict):

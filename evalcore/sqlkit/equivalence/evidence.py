@@ -38,12 +38,10 @@ def describe_decision(decision: Equivalence) -> Note:
         return Note(DIFFERENCE_NOTES[example.reason], message=example.message)
     if decision.proof_rows:
         return Note("exec_proved", databases=decision.databases, rows=decision.proof_rows)
-    return Note(
-        DECISION_NOTES[decision.status],
-        databases=decision.databases,
-        nonempty=decision.nonempty,
-        message=decision.message,
-    )
+    counts = {"databases": decision.databases, "nonempty": decision.nonempty}
+    if decision.left_out and decision.status == "equivalent":
+        return Note("exec_left_out", **counts, left_out=decision.left_out)
+    return Note(DECISION_NOTES[decision.status], **counts, message=decision.message)
 
 
 def build_decision_details(decision: Equivalence) -> dict[str, Any]:
@@ -57,6 +55,8 @@ def build_decision_details(decision: Equivalence) -> dict[str, Any]:
         facts["equivalence_level"] = decision.level
     if decision.proof_rows:
         facts["proof_rows"] = decision.proof_rows
+    if decision.left_out:
+        facts["databases_left_out"] = decision.left_out
     if decision.product:
         facts["product"] = decision.product
     if decision.stand_in:

@@ -47,14 +47,16 @@ class Pair(Record, frozen=True):
 
 class PairDecision(Record, frozen=True, omit_defaults=False):
     """What was decided of a pair: `level` says what an equivalence rests on, `proof_rows` up to how
-    many rows in each table it is proved, `databases` on how many the two were compared, `message`
-    (a note) what a person should know."""
+    many rows in each table it is proved, `databases` on how many the two were compared,
+    `left_out` on how many others the reference met the limits of time or memory, `message` (a note)
+    what a person should know."""
 
     id: str
     status: PairStatus
     level: Level = ""
     proof_rows: int = 0
     databases: int = 0
+    left_out: int = 0
     counterexample: Counterexample | None = None
     message: str = ""
 
@@ -137,6 +139,7 @@ def decide_pair(decider: Decider, engine: Engine, pair: Pair) -> PairDecision:
         level=decision.level,
         proof_rows=decision.proof_rows,
         databases=decision.databases,
+        left_out=decision.left_out,
         counterexample=decision.counterexample,
         message=message,
     )

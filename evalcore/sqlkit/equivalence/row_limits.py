@@ -56,7 +56,8 @@ def compare_row_limits(
     limit that the other has not: different with a database of so many rows; undecided where the
     limit cuts something off and is too large for that; else as it was."""
     rules = build_cell_rules(question.engine, question.schema)
-    for statement, limit in _iter_large_limits(question, answer):
+    least = TESTED_LIMITS.start if verdict.left_out else TESTED_LIMITS.stop
+    for statement, limit in _iter_large_limits(question, answer, least):
         engine = open_engine()
         for growth in _iter_growths(engine, question, prepared, statement, limit):
             count = limit + _SMALL
@@ -87,8 +88,11 @@ def compare_row_limits(
     return verdict
 
 
-def _iter_large_limits(question: EquivalenceQuestion, answer: str) -> Iterator[tuple[str, int]]:
-    """Limits too large for rows to be compared that one statement alone has, with that one."""
+def _iter_large_limits(
+    question: EquivalenceQuestion, answer: str, least: int
+) -> Iterator[tuple[str, int]]:
+    """Limits too large for rows to be compared that one statement alone has, with that one; the
+    `least` is lower where a reference does not end on so many rows."""
     expected = list_row_limits(question.reference, question.engine)
     related = frozenset[int]().union(*(list_row_limits(*other) for other in question.related))
     answered = list_row_limits(answer, question.engine)
@@ -97,7 +101,7 @@ def _iter_large_limits(question: EquivalenceQuestion, answer: str) -> Iterator[t
         (question.reference, expected - answered),
     ):
         for limit in sorted(limits):
-            if TESTED_LIMITS.stop <= limit < _ALL_ROWS:
+            if least <= limit < _ALL_ROWS:
                 yield statement, limit
 
 

@@ -129,6 +129,7 @@ def prepare_trials(engine: Engine, question: EquivalenceQuestion) -> Trials:
         unstable=sum(part.unstable for part in usual),
         message=next((part.message for part in parts if part.message), ""),
         usual=sum(len(part.usable) for part in usual),
+        slow=sum(part.slow for part in parts),
     )
 
 

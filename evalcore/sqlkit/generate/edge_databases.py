@@ -69,6 +69,7 @@ class SameAs(Record, frozen=True):
 
 
 _TIMES = ("date", "timestamp")
+_HALF_A_MINUTE = 0.5 / 1440  # of a day
 _COMPARABLE = (frozenset(_TIMES), frozenset(("integer", "decimal", "float")), frozenset(("text",)))
 
 
@@ -224,12 +225,16 @@ def _list_cells(
 
 def _list_same(number: int, kind: str, hints: Hints) -> list[SameAs]:
     """What a column may take of another: of times also those later by as much as the statements
-    add, and by just over a day."""
+    add, a day or half a minute more or less, and by just over a day."""
     if kind == "text":
         return [SameAs(number), SameAs(number, "blank"), SameAs(number, "case")]
     if kind not in _TIMES:
         return [SameAs(number)]
-    days = [length + step for length in hints.lengths[:2] for step in (0, 1, -1)]
+    days = [
+        length + step * (1 if length >= 1 else _HALF_A_MINUTE)
+        for length in hints.lengths[:2]
+        for step in (0, 1, -1)
+    ]
     return [SameAs(number, hours=hours) for hours in (0, 25, *(24 * day for day in days))]
 
 

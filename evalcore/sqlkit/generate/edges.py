@@ -222,6 +222,7 @@ def _iter_texts(
     for literal in usage.literals.get(name, ()):
         yield from (literal, f"x{literal}y", literal.swapcase(), f"{literal}x{literal}")
         yield f"a{literal}b{literal}c{literal}{literal}d"
+        yield from (f"{sample}\n{sample}" for sample in sample_matches(literal)[:1])
     yield from _TEXTS
     yield _make_text(min(column.length or 40, 40))
 

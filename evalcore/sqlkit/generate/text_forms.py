@@ -34,7 +34,10 @@ _DATE_CALLS = re.compile(
     r"date|time|day|year|month|quarter|week|hour|minute|second|epoch|julian|extract", re.I
 )
 _NO_READING = re.compile(r"(?:make_?|current|utc|local|from_?unix|unix_?to|str_?p)|arrayagg", re.I)
-_ARITHMETIC = (exp.Mul, exp.Div, exp.Mod, exp.Neg, exp.Sum, exp.Avg, exp.Abs, exp.Round)
+_ARITHMETIC = (
+    *(exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Neg, exp.Sum, exp.Avg, exp.Abs, exp.Round),
+    *(exp.Floor, exp.Ceil, exp.Pow),
+)
 #: What a text passes through before it is read.
 _AROUND = (
     *(exp.Trim, exp.Coalesce, exp.Nullif, exp.Paren, exp.Substring, exp.Left, exp.Replace),
@@ -85,7 +88,11 @@ class TextForms(Record, frozen=True):
 
     def keep_readable(self, cells: Iterable[Any]) -> tuple[Any, ...]:
         """The cells that statements can read."""
-        return tuple(cell for cell in cells if not self.strict or self._can_be_read(str(cell)))
+        return tuple(
+            cell
+            for cell in cells
+            if not self.strict or cell in self.cells or self.can_be_read(str(cell))
+        )
 
     def format_moments(self, moments: Iterable[Any]) -> tuple[str, ...]:
         """Days or moments as the texts that the first form asks for."""
@@ -94,14 +101,15 @@ class TextForms(Record, frozen=True):
             return tuple(map(str, moments))
         return tuple(_format_moment(datetime.fromisoformat(str(each)), form) for each in moments)
 
-    def _can_be_read(self, text: str) -> bool:
+    def can_be_read(self, text: str) -> bool:
+        """Whether a text is of all forms."""
         try:
             for form in self.forms:
                 if "%" in form:
                     datetime.strptime(text, form)
                 elif form in _PARSERS:
                     _PARSERS[form](text)
-                elif text not in self.cells:
+                elif text not in _CELLS[form]:
                     return False
         except ValueError:
             return False
@@ -110,16 +118,20 @@ class TextForms(Record, frozen=True):
 
 def build_text_forms(readings: Iterable[tuple[str, bool]], dialect: str) -> TextForms:
     """What a column holds that is read in these forms, each perhaps strictly."""
-    readings = sorted(readings, key=lambda reading: not reading[1])
+    readings = sorted(readings)
     strict = dialect not in _LENIENT and any(only for _, only in readings)
     forms = tuple(dict.fromkeys(form for form, only in readings if only or not strict))
-    cells = [cell for form in forms for cell in _list_cells(form, dialect)]
-    words = () if strict else _WORDS
-    made = TextForms(forms, tuple(dict.fromkeys((*cells, *words))), strict)
-    return TextForms(forms, made.keep_readable(made.cells), strict)
+    cells = dict.fromkeys(cell for form in forms for cell in _list_cells(form, dialect))
+    if not strict:
+        return TextForms(forms, (*cells, *_WORDS), strict)
+    made = TextForms(forms, tuple(cells), strict)
+    common = tuple(filter(made.can_be_read, cells)) if len(forms) > 1 else ()
+    return TextForms(forms, common or made.cells, strict)
 
 
 def _list_cells(form: str, dialect: str) -> Sequence[str]:
+    if form == "integer" and dialect in _LENIENT:
+        return (*_CELLS[form], *_CELLS["number"])
     if form in _CELLS:
         return _CELLS[form]
     moments = [f"{day} {_CLOCKS[n % len(_CLOCKS)]}" for n, day in enumerate(_DAYS)]
@@ -127,7 +139,8 @@ def _list_cells(form: str, dialect: str) -> Sequence[str]:
         return [_format_moment(datetime.fromisoformat(moment), form) for moment in moments]
     if form == "moment":
         return [*moments, *_DAYS[:6]]
-    return [*_DAYS, *(moments[::3] if dialect != "duckdb" else ())]
+    spelled = ["2024-2-9", *(["31 Dec 1999"] if dialect == "postgres" else [])]
+    return [*_DAYS, *spelled, *(moments[::3] if dialect != "duckdb" else ())]
 
 
 def _format_moment(moment: datetime, form: str) -> str:
@@ -172,8 +185,8 @@ def _read_in(node: exp.Expr, parent: exp.Expr | None) -> tuple[str, bool] | None
         formats = [e.name for e in parent.expressions if isinstance(e, exp.Literal)]
         if "strptime" in parent.name.lower():
             return (formats[0], not parent.name.lower().startswith("try")) if formats else None
-        clock = _CLOCK_CALLS.fullmatch(_name_call(parent))
-        return "time" if clock and "timestamp" not in _name_call(parent).lower() else "date", False
+        is_clock = _CLOCK_CALLS.fullmatch(_name_call(parent).replace("_", ""))
+        return "time" if is_clock else "date", False
     return None
 
 

@@ -286,16 +286,19 @@ def _select_cells_around(constant: Constant, kind: str) -> tuple[Sequence[Cell],
 def _select_form_cells(
     constant: Constant, forms: TextForms
 ) -> tuple[Sequence[Cell], Sequence[Cell]]:
-    """Texts in their form about a constant: days, where it is one, a part of one or so many."""
-    texts = _select_cells_around(constant, "text")
+    """Texts in their form about a constant, days where it is one, a part of one or so many, with
+    other spellings among those that miss it."""
+    texts = good, bad = _select_cells_around(constant, "text")
     if forms.holds_days:
         value = constant.value
         part = int(value) if isinstance(value, str) and _PART.fullmatch(value) else value
         moments = _select_cells_around(Constant(constant.operator, part), "timestamp")
         good, bad = (forms.format_moments(_cut_midnights(cells)) for cells in moments)
-        texts = (good, bad) if good or bad else texts
-    good, bad = (forms.keep_readable(cells) for cells in texts)
-    return good, bad
+        if good or bad:
+            bad = (*bad, *texts[0], *texts[1])
+        else:
+            good, bad = texts
+    return forms.keep_readable(good), forms.keep_readable(bad)
 
 
 def _cut_midnights(cells: Sequence[Cell]) -> list[str]:
