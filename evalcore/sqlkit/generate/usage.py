@@ -11,19 +11,11 @@ from sqlglot import exp
 
 from evalcore.records import Record
 from evalcore.sqlkit.generate.conditions import list_column_names
-from evalcore.sqlkit.generate.hints import (
-    collect_aliases,
-    find_nodes,
-    parse_trees,
-    resolve_alias,
-)
+from evalcore.sqlkit.generate.hints import collect_aliases, find_nodes, parse_trees, resolve_alias
 from evalcore.sqlkit.generate.text_forms import Reading, iter_readings
 
 _MAX_LENGTH = 300  # of a text that a statement cuts at
 _MAX_LITERAL = 60  # characters
-_DATE_FUNCTIONS = re.compile(
-    r"\b(?:date|datetime|strftime|julianday|unixepoch|time)\s*\(([^()]*)", re.I
-)
 _JSON_CALLS = re.compile(r"\bjson\w*\s*\(([^()]*)|(\w+)\s*(?:->>?|#>>?|@>|\?)", re.I)
 #: A path, a key after an operator, a key within a document.
 _JSON_PATH = re.compile(r"""'\$([^']*)'|(?:->>?|#>>?|\?[|&]?)\s*'([^']*)'|"([^"]*)"\s*:""")
@@ -113,7 +105,7 @@ def _read_trees(sql: str, trees: tuple[exp.Expr, ...]) -> _Reading:
         literals=tuple(pair for tree in trees for pair in _iter_function_literals(tree)),
         texts=tuple(_STRING.findall(sql)),  # paths are no literals to the parser
         numbers=tuple(_parse_number(number.name) for number in literals if not number.is_string),
-        readings=_read_columns(sql, trees),
+        readings=_read_columns(trees),
         json_texts=frozenset(_list_words(_JSON_CALLS, sql)),
         json_keys=tuple(_list_json_keys(sql)),
         everything=not trees or any(map(_has_star, trees)),
@@ -150,9 +142,7 @@ def read_usage(statements: tuple[tuple[str, str], ...]) -> Usage:
     )
 
 
-def _read_columns(sql: str, trees: tuple[exp.Expr, ...]) -> frozenset[Reading]:
-    if not trees:
-        return frozenset((word, "date", False) for word in _list_words(_DATE_FUNCTIONS, sql))
+def _read_columns(trees: tuple[exp.Expr, ...]) -> frozenset[Reading]:
     aliases = collect_aliases(trees)
     return frozenset(
         (column, form, strict)

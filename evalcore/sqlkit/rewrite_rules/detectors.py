@@ -332,9 +332,7 @@ DETECTORS: dict[str, Detector] = {
     "like_to_range": filters.is_prefix_made_range,
     "order_by_removed": all_fall(counts.count_inner_orders, node_counter(exp.Order)),
     "distinct_removed": all_of(
-        all_fall(node_counter(exp.Distinct)),
-        _NO_OTHER_GROUPS,
-        _NO_OTHER_WAY,
+        all_fall(node_counter(exp.Distinct)), _NO_OTHER_GROUPS, _NO_OTHER_WAY
     ),
     "group_by_removed": all_of(
         all_fall(node_counter(exp.Group)), none_grow(node_counter(exp.Distinct)), _NO_OTHER_WAY
