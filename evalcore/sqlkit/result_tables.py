@@ -144,7 +144,9 @@ def compare_tables(
     want, got = expected.rows, actual.rows
     if rules.exact:
         want, got = _restore_decimals(expected), _restore_decimals(actual)
-    if _is_identical(want, got) or _is_equal_in_order(want, got, rules.is_same_row):
+    if _is_identical(want, got) or (
+        len(want) == len(got) and all(map(rules.is_same_row, want, got))
+    ):
         return TableDiff(equal=True, same_columns=same_columns)
     missing: tuple[Row, ...] = ()
     extra: tuple[Row, ...] = ()
@@ -210,9 +212,3 @@ def _is_identical_bag(left: tuple[Row, ...], right: tuple[Row, ...]) -> bool:
         return Counter(left) == Counter(right)
     except TypeError:
         return False
-
-
-def _is_equal_in_order(
-    left: tuple[Row, ...], right: tuple[Row, ...], same: Callable[..., bool]
-) -> bool:
-    return len(left) == len(right) and all(map(same, left, right))

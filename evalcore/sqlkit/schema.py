@@ -245,15 +245,14 @@ def _build_table(
     required = {name.lower() for key in keys if key.primary for name in key.columns}
     return Table(
         name=table.name,
-        columns=tuple(_make_required(c) if n in required else c for n, c in columns.items()),
+        columns=tuple(
+            msgspec.structs.replace(column, nullable=column.nullable and name not in required)
+            for name, column in columns.items()
+        ),
         keys=tuple(keys),
         foreign=tuple(foreign),
         checks=tuple(checks),
     )
-
-
-def _make_required(column: Column) -> Column:
-    return msgspec.structs.replace(column, nullable=False)
 
 
 def _build_schema_column(

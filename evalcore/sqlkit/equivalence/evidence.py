@@ -102,10 +102,8 @@ def _build_difference_sections(example: Counterexample) -> list[Section]:
         "answer_columns": list(got.columns if got else ()),
         "expected": _list_table_rows(want),
         "actual": _list_table_rows(got),
-        "missing": [list(row) for row in diff.missing][:_MAX_ROWS]
-        if diff
-        else _list_table_rows(want),
-        "extra": [list(row) for row in diff.extra][:_MAX_ROWS] if diff else _list_table_rows(got),
+        "missing": [*map(list, diff.missing[:_MAX_ROWS])] if diff else _list_table_rows(want),
+        "extra": [*map(list, diff.extra[:_MAX_ROWS])] if diff else _list_table_rows(got),
     }
     return [Section(kind="table_diff", title="difference", body=body)]
 

@@ -78,7 +78,8 @@ def _list_probes(question: EquivalenceQuestion) -> tuple[str, ...]:
 def _build_observation(question: EquivalenceQuestion, done: Execution) -> Observation:
     if done.status != "ok":
         return Observation(execution=done)
-    names = (*_number_calls(len(done.probed) - len(question.state_of)), *question.state_of)
+    calls = range(1, len(done.probed) - len(question.state_of) + 1)
+    names = (*(f"call {number}" for number in calls), *question.state_of)
     tables: dict[str, ResultTable | None] = {} if question.calls else {"": done.table}
     tables.update(zip(names, done.probed, strict=True))
     return Observation(execution=done, tables=tables)
@@ -119,10 +120,6 @@ def _may_write(sql: str, dialect: str, functions: frozenset[str] = frozenset()) 
         for statement in split_script(sql[:MAX_SQL_CHARACTERS], dialect) or ()
         for word in _WRITING.intersection(statement.words)
     )
-
-
-def _number_calls(count: int) -> list[str]:
-    return [f"call {number}" for number in range(1, count + 1)]
 
 
 def build_select_all(table: str, dialect: str) -> str:

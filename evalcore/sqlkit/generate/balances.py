@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
-from itertools import islice
 from typing import Any
 
 from sqlglot import exp
@@ -59,7 +58,9 @@ def _list_balances(sql: str, dialect: str) -> tuple[Balance, ...]:
     balances: dict[tuple[str, str], Balance] = {}
     for tree in parse_trees(sql, dialect):
         ctes = {cte.alias.lower(): cte.this for cte in tree.find_all(exp.CTE)}
-        compared = sorted(tree.find_all(*COMPARISONS), key=_holds_one_column)
+        compared = sorted(  # those of several columns first
+            tree.find_all(*COMPARISONS), key=lambda node: len([*node.find_all(exp.Column)]) < 2
+        )
         for node in compared[:_MAX_COMPARED]:
             bare = isinstance(node.this, exp.Column) and isinstance(node.expression, exp.Column)
             if bare and isinstance(node, exp.EQ):
@@ -69,10 +70,6 @@ def _list_balances(sql: str, dialect: str) -> tuple[Balance, ...]:
             if len(columns) > 1:
                 balances[sides[0].sql(), sides[1].sql()] = (sides[0], sides[1])
     return tuple(balances.values())[:_MAX_BALANCES]
-
-
-def _holds_one_column(node: exp.Expr) -> bool:
-    return len(list(islice(node.find_all(exp.Column), 2))) < 2
 
 
 def _unwrap(node: exp.Expr) -> exp.Expr:

@@ -51,8 +51,9 @@ def generate_chain_databases(
     }
     if not links:
         return
-    numbers = [n for clause in clauses for n in _list_numbers(clause) if n + 4 <= _MAX_LENGTH]
-    length = max([_LENGTH, *(n + 4 for n in numbers)])
+    literals = (each for clause in clauses for each in clause.find_all(exp.Literal) if each.is_int)
+    lengths = (int(each.name) + 4 for each in literals)
+    length = max([_LENGTH, *(length for length in lengths if length <= _MAX_LENGTH)])
     profile = msgspec.structs.replace(_CHAIN, rows=length)
     rng = random.Random(f"{seed}/{profile.name}")  # noqa: S311
     filled: dict[str, list[Row]] = {}
@@ -98,10 +99,6 @@ def _is_filtered(query: exp.Expr) -> bool:
 def _list_names(clause: exp.Expr) -> set[str]:
     tables = {table.name.lower() for table in clause.find_all(exp.Table)}
     return tables | {column.name.lower() for column in clause.find_all(exp.Column)}
-
-
-def _list_numbers(clause: exp.Expr) -> list[int]:
-    return [int(part.name) for part in clause.find_all(exp.Literal) if part.is_int]
 
 
 def _find_link(table: Table, mentioned: set[str], hints: Hints) -> tuple[int, int] | None:

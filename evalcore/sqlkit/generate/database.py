@@ -300,12 +300,8 @@ def _find_smaller(
     for start in range(0, len(rows), step):
         if count_remaining() <= 0:
             return None
-        fewer = _replace_rows(database, name, rows[:start] + rows[start + step :])
-        candidate = drop_dangling_rows(schema, fewer)
+        fewer = {**database.tables, name: rows[:start] + rows[start + step :]}
+        candidate = drop_dangling_rows(schema, msgspec.structs.replace(database, tables=fewer))
         if probe_candidate(candidate):
             return candidate
     return None
-
-
-def _replace_rows(database: Database, name: str, rows: tuple[Row, ...]) -> Database:
-    return msgspec.structs.replace(database, tables={**database.tables, name: rows})

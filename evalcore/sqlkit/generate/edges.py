@@ -84,6 +84,7 @@ def list_edge_cells(column: Column, hints: Hints, usage: Usage, dialect: str) ->
         around = (value + step for value in whole for step in (0, 1, -1))
         integers = filter(fits, (*mined, *_INTEGERS, *_LARGE_INTEGERS))
         return tuple(dict.fromkeys((*(n for n in around if low <= n <= high), *integers)))
+    is_any_number = dialect in ("mysql", "sqlite") and "BIT" not in column.declared
     makers: dict[str, Callable[[], Iterable[Cell]]] = {
         "decimal": lambda: _iter_decimals(column, constants),
         "float": lambda: _iter_floats(constants, usage),
@@ -95,7 +96,7 @@ def list_edge_cells(column: Column, hints: Hints, usage: Usage, dialect: str) ->
         "date": lambda: _iter_day_cells(constants),
         "timestamp": lambda: _iter_moments(constants, _list_clocks(column)),
         "time": lambda: _iter_clock_cells(constants, column),
-        "boolean": lambda: (True, False, *_list_other_truths(column, dialect)),
+        "boolean": lambda: (True, False, *((2, -1) if is_any_number else ())),
         "bytes": lambda: ("", "00", "ff", "c3a9", "61"),
         "uuid": lambda: (str(UUID(int=0)), str(UUID(int=2**128 - 1))),
     }
@@ -125,11 +126,6 @@ def list_extreme_cells(column: Column, dialect: str, sign: int) -> Sequence[Cell
     if column.kind == "float":
         return (sign * 1e9,)
     return ()
-
-
-def _list_other_truths(column: Column, dialect: str) -> Sequence[int]:
-    """The numbers that are true and not 1, where a flag is a number that can be any."""
-    return (2, -1) if dialect in ("mysql", "sqlite") and "BIT" not in column.declared else ()
 
 
 def _list_integer_bounds(column: Column, dialect: str) -> tuple[int, int]:
@@ -352,7 +348,8 @@ def _iter_json_cells(usage: Usage) -> Iterator[Cell]:
     bare = [text.strip('"') for text in usage.texts]  # a text as JSON writes it
     plain = [text for text in bare if text not in keys and not text.startswith("$")]
     literals = [text for text in plain if len(text) < 20][:4]
-    literals += [text for pattern in plain for text in _sample_pattern(pattern)][:6]
+    patterns = [text for text in plain if re.search(r"[\^$\[\\]", text)]
+    literals += [text for pattern in patterns for text in sample_matches(pattern)][:6]
     numbers = [int(n) if n == int(n) else n for n in usage.numbers][:3]
     common: list[Any] = [*literals, *numbers, *(n + 1 for n in numbers), *map(str, numbers)]
     full = dict.fromkeys(keys, "x")
@@ -396,10 +393,6 @@ def list_plain_documents(usage: Usage) -> tuple[str, ...]:
             items = [dict.fromkeys(keys, number) for number in (1, 2)]
             documents[json.dumps({**dict.fromkeys(keys, text), key: items})] = None
     return tuple(documents)
-
-
-def _sample_pattern(text: str) -> Sequence[str]:
-    return sample_matches(text) if re.search(r"[\^$\[\\]", text) else ()
 
 
 def _iter_nested_documents(

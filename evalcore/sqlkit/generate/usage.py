@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import Any
 
 from sqlglot import exp
 
@@ -56,41 +57,17 @@ class Usage(Record, frozen=True):
     def mentions_table(self, name: str) -> bool:
         return not self.tables or name in self.tables
 
-    def covers(self, other: Usage) -> bool:
-        """Whether another statement holds nothing that this usage has not."""
-        return (
-            (not self.columns or (bool(other.columns) and other.columns <= self.columns))
-            and set(other.texts) <= set(self.texts)
-            and set(other.numbers) <= set(self.numbers)
-            and other.readings <= self.readings
-            and other.json_texts <= self.json_texts
-        )
-
-
-class _Reading(Record, frozen=True):
-    """The usage of one statement; `everything` tells that it may use all columns."""
-
-    columns: frozenset[str]
-    tables: frozenset[str]
-    literals: tuple[tuple[str, str], ...]
-    texts: tuple[str, ...]
-    numbers: tuple[float, ...]
-    readings: frozenset[Reading]
-    json_texts: frozenset[str]
-    json_keys: tuple[str, ...]
-    everything: bool
-    takes_lengths: bool
-
 
 @lru_cache(maxsize=512)
-def _read_statement(sql: str, dialect: str) -> _Reading:
+def _read_statement(sql: str, dialect: str) -> tuple[Usage, bool]:
+    """The usage of one statement, and whether it may use all columns."""
     try:
         return _read_trees(sql, parse_trees(sql, dialect))
     except RecursionError:  # nested too deeply
         return _read_trees(sql, ())
 
 
-def _read_trees(sql: str, trees: tuple[exp.Expr, ...]) -> _Reading:
+def _read_trees(sql: str, trees: tuple[exp.Expr, ...]) -> tuple[Usage, bool]:
     columns = {column.name.lower() for tree in trees for column in find_nodes(tree, exp.Column)}
     columns |= {
         name.name.lower()
@@ -99,46 +76,49 @@ def _read_trees(sql: str, trees: tuple[exp.Expr, ...]) -> _Reading:
         if not isinstance(name.parent, _NAMED) and name.arg_key != "table"
     }
     literals = [literal for tree in trees for literal in find_nodes(tree, exp.Literal)]
-    return _Reading(
+    texts_by_column: dict[str, dict[str, None]] = defaultdict(dict)
+    for name, text in (pair for tree in trees for pair in _iter_function_literals(tree)):
+        texts_by_column[name][text] = None
+    usage = Usage(
         columns=frozenset(columns),
         tables=frozenset(t.name.lower() for tree in trees for t in find_nodes(tree, exp.Table)),
-        literals=tuple(pair for tree in trees for pair in _iter_function_literals(tree)),
+        literals={name: tuple(texts) for name, texts in texts_by_column.items()},
         texts=tuple(_STRING.findall(sql)),  # paths are no literals to the parser
         numbers=tuple(_parse_number(number.name) for number in literals if not number.is_string),
         readings=_read_columns(trees),
         json_texts=frozenset(_list_words(_JSON_CALLS, sql)),
         json_keys=tuple(_list_json_keys(sql)),
-        everything=not trees or any(map(_has_star, trees)),
+        json_paths=tuple(_list_json_paths(sql)),
         takes_lengths=any(next(find_nodes(tree, *_CUTTING), None) is not None for tree in trees),
     )
+    return usage, not trees or any(map(_has_star, trees))
 
 
 def read_usage(statements: tuple[tuple[str, str], ...]) -> Usage:
     """The usage of some statements, each with its dialect; all of everything where one does not
     parse."""
-    readings = [_read_statement(sql, dialect) for sql, dialect in statements]
-    everything = any(reading.everything for reading in readings)
-    tables = frozenset[str]().union(*(reading.tables for reading in readings))
+    read = [_read_statement(sql, dialect) for sql, dialect in statements]
+    usages = [usage for usage, _ in read]
+
+    def merge(field: str) -> Iterator[Any]:
+        return (value for usage in usages for value in getattr(usage, field))
+
     literals: dict[str, dict[str, None]] = defaultdict(dict)
-    for name, text in (pair for reading in readings for pair in reading.literals):
-        literals[name][text] = None
-    numbers = dict.fromkeys(number for reading in readings for number in reading.numbers)
+    for name, texts in (pair for usage in usages for pair in usage.literals.items()):
+        literals[name] |= dict.fromkeys(texts)
+    numbers = tuple(dict.fromkeys(merge("numbers")))
+    everything = any(everything for _, everything in read)
+    sets: Any = {name: frozenset(merge(name)) for name in ("tables", "readings", "json_texts")}
+    names = ("json_keys", "json_paths", "texts")
+    lists: Any = {name: tuple(dict.fromkeys(merge(name))) for name in names}
     return Usage(
-        columns=frozenset()
-        if everything
-        else frozenset[str]().union(*(reading.columns for reading in readings)),
-        tables=tables,
+        columns=frozenset() if everything else frozenset(merge("columns")),
         lengths=tuple(int(n) for n in numbers if n == int(n) and 0 < n <= _MAX_LENGTH),
         literals={name: tuple(values) for name, values in literals.items()},
-        readings=frozenset[Reading]().union(*(reading.readings for reading in readings)),
-        json_texts=frozenset[str]().union(*(reading.json_texts for reading in readings)),
-        json_keys=tuple(dict.fromkeys(key for reading in readings for key in reading.json_keys)),
-        json_paths=tuple(
-            dict.fromkeys(path for sql, _ in statements for path in _list_json_paths(sql))
-        ),
-        texts=tuple(dict.fromkeys(text for reading in readings for text in reading.texts)),
-        numbers=tuple(numbers),
-        takes_lengths=any(reading.takes_lengths for reading in readings),
+        numbers=numbers,
+        takes_lengths=any(usage.takes_lengths for usage in usages),
+        **sets,
+        **lists,
     )
 
 

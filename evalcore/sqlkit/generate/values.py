@@ -163,12 +163,13 @@ def build_cell_pool(column: Column, hints: Hints) -> Pool:
         )
         hits += filter(fits, good)
         near += filter(fits, bad)
-    usual = forms.cells if forms else _PLAIN[column.kind]
-    plain = tuple(filter(fits, usual)) or _list_fallback_cells(column)
+    short = ("a", "B", "") if column.kind == "text" else (0, 1)
+    plain = tuple(filter(fits, forms.cells if forms else _PLAIN[column.kind])) or short
     if hints.clock and (column.kind in ("date", "timestamp") or (forms and forms.holds_days)):
         around = days_around(date.today(), hints.lengths)
         for cells, days in zip((hits, near), around, strict=True):
-            moments = _format_moments(days, column.kind)
+            clock = " 10:30:00" if column.kind == "timestamp" else ""
+            moments = [f"{day}{clock}" for day in days]
             cells += forms.format_moments(moments) if forms else moments
     return Pool(
         hits=tuple(dict.fromkeys(hits)),
@@ -223,15 +224,6 @@ def _mine_literals(column: Column, hints: Hints) -> tuple[Cell, ...]:
         column.choices, column.declared, values.get(column.name.lower(), ())[:6], fields
     )
     return tuple(text for text in dict.fromkeys(mined) if text not in column.choices)
-
-
-def _format_moments(days: Iterable[date], kind: str) -> list[Cell]:
-    return [f"{day} 10:30:00" if kind == "timestamp" else day.isoformat() for day in days]
-
-
-def _list_fallback_cells(column: Column) -> tuple[Cell, ...]:
-    """Cells for a text too short for words."""
-    return ("a", "B", "") if column.kind == "text" else (0, 1)
 
 
 def build_fit_check(column: Column) -> Callable[[Cell], bool]:
@@ -292,17 +284,14 @@ def _select_form_cells(
     if forms.holds_days:
         value = constant.value
         part = int(value) if isinstance(value, str) and _PART.fullmatch(value) else value
-        moments = _select_cells_around(Constant(constant.operator, part), "timestamp")
-        good, bad = (forms.format_moments(_cut_midnights(cells)) for cells in moments)
+        kind = "timestamp" if len(str(value)) > 10 else "date"
+        moments = _select_cells_around(Constant(constant.operator, part), kind)
+        good, bad = map(forms.format_moments, moments)
         if good or bad:
             bad = (*bad, *texts[0], *texts[1])
         else:
             good, bad = texts
     return forms.keep_readable(good), forms.keep_readable(bad)
-
-
-def _cut_midnights(cells: Sequence[Cell]) -> list[str]:
-    return [str(cell).removesuffix(" 00:00:00") for cell in cells]
 
 
 _PART = re.compile(r"\d\d?")

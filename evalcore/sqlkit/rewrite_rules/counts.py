@@ -249,7 +249,8 @@ def _is_constant(node: exp.Expr) -> bool:
     if isinstance(node, exp.Boolean):
         return isinstance(node.parent, exp.Connector | exp.Where)
     if isinstance(node, exp.Subquery):
-        return _selects_constant(node.unnest())
+        query = node.unnest()  # such as `(SELECT 1)`
+        return isinstance(query, exp.Select) and not query.find(exp.Column, exp.Table, exp.Star)
     computed = isinstance(node, _OPERATION) or (
         isinstance(node, exp.Func) and not isinstance(node, _NO_CONSTANT)
     )
@@ -258,11 +259,6 @@ def _is_constant(node: exp.Expr) -> bool:
         return False
     literals = sum(1 for _ in node.find_all(exp.Literal))
     return literals > 1 or (literals == 1 and isinstance(node, _OPERATION))
-
-
-def _selects_constant(query: exp.Expr) -> bool:
-    """Whether a subquery reads no table and gives a constant: `(SELECT 1)`."""
-    return isinstance(query, exp.Select) and not query.find(exp.Column, exp.Table, exp.Star)
 
 
 def count_operations(parsed: ParsedQuery) -> int:

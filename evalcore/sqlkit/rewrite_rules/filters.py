@@ -33,7 +33,9 @@ def is_condition_pushed_down(before: ParsedQuery, after: ParsedQuery) -> bool:
     A join condition sinks where it became a condition of a derived table or LATERAL.
     """
     was = [c for c in list_conditions(before) if c.node.find(exp.AggFunc) is None]
-    now = [c for c in _list_table_filters(after) if after.is_live(c.scope)]
+    # on one table: conditions on groups can stand nowhere else
+    filters = [c for c in list_conditions(after) if c.is_filter and not c.node.find(exp.AggFunc)]
+    now = [c for c in filters if after.is_live(c.scope)]
     return any(
         is_same_condition(high, low)
         and _is_lower(before, high, after, low)
@@ -42,11 +44,6 @@ def is_condition_pushed_down(before: ParsedQuery, after: ParsedQuery) -> bool:
         for nested in (after.is_nested(low.scope),)
         for high in was
     )
-
-
-def _list_table_filters(parsed: ParsedQuery) -> list[Condition]:
-    """The conditions on one table; those on groups can stand nowhere else."""
-    return [c for c in list_conditions(parsed) if c.is_filter and c.node.find(exp.AggFunc) is None]
 
 
 def _is_lower(before: ParsedQuery, high: Condition, after: ParsedQuery, low: Condition) -> bool:
@@ -83,16 +80,13 @@ def is_prefix_made_range(before: ParsedQuery, after: ParsedQuery) -> bool:
     lows, highs = _collect_bounds(after)
     return any(
         low.startswith(prefix)
-        and any(_is_near_prefix(high, prefix) for high in highs.get(base, ()))
+        and any(  # beyond the prefix, with a first character that is the next at most
+            high > prefix and ord(high[0]) - ord(prefix[0]) <= 1 for high in highs.get(base, ())
+        )
         for base, prefixes in lost.items()
         for prefix in prefixes
         for low in lows.get(base, ())
     )
-
-
-def _is_near_prefix(high: str, prefix: str) -> bool:
-    """Whether a bound lies beyond a prefix, with a first character that is the next at most."""
-    return high > prefix and ord(high[0]) - ord(prefix[0]) <= 1
 
 
 def _collect_prefixes(parsed: ParsedQuery) -> dict[Base, Counter[str]]:
@@ -320,7 +314,8 @@ def _classify_fit(kind: str, columns: set[str], values: set[str]) -> Fit:
     Columns that are numbers of different kinds compare without harm to an index.
     """
     numbers = _NUMBERS if kind in _NUMBERS else frozenset()
-    if any(_has_kind_clash(kind, other) for other in (columns - numbers) | values - {""}):
+    others = (columns - numbers) | values - {""}  # a column is converted beside what does not fit
+    if any(other not in _FITTING.get(kind, {other}) for other in others):
         return "misfit"
     return "unknown" if "" in values else "fit"
 
@@ -336,11 +331,6 @@ def _iter_compared_columns(
     if isinstance(column, exp.Column) and kind and not harmless:
         for base in parsed.find_origin(column, scope).bases:
             yield base, kind
-
-
-def _has_kind_clash(kind: str, other: str) -> bool:
-    """Whether a column of one kind is converted when it is compared with another."""
-    return other not in _FITTING.get(kind, {other})
 
 
 def _find_column_kind(parsed: ParsedQuery, scope: Scope, side: exp.Expr) -> str:
