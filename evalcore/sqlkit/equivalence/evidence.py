@@ -38,10 +38,12 @@ def describe_decision(decision: Equivalence) -> Note:
         return Note(DIFFERENCE_NOTES[example.reason], message=example.message)
     if decision.proof_rows:
         return Note("exec_proved", databases=decision.databases, rows=decision.proof_rows)
-    counts = {"databases": decision.databases, "nonempty": decision.nonempty}
+    count, shown = decision.databases, decision.nonempty
     if decision.left_out and decision.status == "equivalent":
-        return Note("exec_left_out", **counts, left_out=decision.left_out)
-    return Note(DECISION_NOTES[decision.status], **counts, message=decision.message)
+        return Note("exec_left_out", databases=count, nonempty=shown, left_out=decision.left_out)
+    return Note(
+        DECISION_NOTES[decision.status], databases=count, nonempty=shown, message=decision.message
+    )
 
 
 def build_decision_details(decision: Equivalence) -> dict[str, Any]:
