@@ -98,6 +98,8 @@ _IN_PRODUCT = re.compile(
 _DOUBLED = re.compile(r"([^']*''(?:[^']|'')*+)'(?!')")
 #: Words about a statement that begin like one.
 _ADVICE = re.compile(r"(?=.{0,200}\b(?:the|an)\b)[A-Za-z_ ,.'’-]{1,400}")
+#: A routine whose line breaks are written out.
+_ESCAPED_BODY = re.compile(r"\\n[ \t]*(?:AS|IS|BEGIN|DECLARE|RETURN|END)\b", re.I)
 #: What may end a statement that is given as it was asked for.
 _TERMINATOR = re.compile(r"[\s;]*(?:\n[ \t]*(?:/|GO)[ \t]*)?")
 
@@ -114,9 +116,10 @@ def extract_sql(text: str, dialect: str = "", original: str = "") -> SqlAnswer:
     question quoted. Takes linear time."""
     whole = normalize_answer_text(text)
     question = Question(original, StatementParser(dialect))
-    is_sql = starts_like_sql(whole) and question.parser.accepts(whole)
+    is_escaped = is_routine(whole) and _ESCAPED_BODY.search(whole) is not None
+    is_sql = not is_escaped and starts_like_sql(whole) and question.parser.accepts(whole)
     rest = whole if is_sql else normalize_answer_text(strip_thinking(text)[-LIMIT:])
-    is_sql = is_sql or question.parser.accepts(rest)
+    is_sql = not is_escaped and (is_sql or question.parser.accepts(rest))
     rest = clean_punctuation(
         rest if is_sql else mark_recommendation(clean_lines(rest)), is_sql=is_sql
     )
@@ -128,9 +131,10 @@ def extract_sql(text: str, dialect: str = "", original: str = "") -> SqlAnswer:
         return SqlAnswer(kind="none")
     if not question.parser.accepts(sql) and _ADVICE.fullmatch(sql):
         return SqlAnswer(kind="none")
-    if not sql or (
-        question.is_quoted(sql)
-        and (is_refusal(rest) or is_instruction(rest, sql) or asks_back(rest, sql))
+    if not sql or question.is_index_alone(sql):
+        return SqlAnswer(kind="none")
+    if question.is_quoted(sql) and (
+        is_refusal(rest) or is_instruction(rest, sql) or asks_back(rest, sql)
     ):
         return SqlAnswer(kind="none")
     is_strict = rest == whole and whole.startswith(sql) and _TERMINATOR.fullmatch(whole, len(sql))

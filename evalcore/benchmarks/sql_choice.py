@@ -51,6 +51,12 @@ _CATALOG = re.compile(
     r"|SQLITE_(?:MASTER|SCHEMA)|(?:USER|ALL|DBA)_INDEXES|SYS\.(?:DM_\w+|INDEXES))\b|\bV\$SQL",
     re.I,
 )
+_NEW_INDEX = re.compile(
+    r"(?:\s|--[^\n]*\n)*(?:CREATE\s+(?:UNIQUE\s+|BITMAP\s+)?INDEX"
+    r"|ALTER\s+TABLE\s+[^\s;]+\s+ADD\s+(?:UNIQUE\s+)?(?:INDEX|KEY))\b",
+    re.I,
+)
+_DROPPED = re.compile(r"(?:\s|--[^\n]*\n)*DROP\s+\w+\s+(?:IF\s+EXISTS\s+)?([^\s(;]+)", re.I)
 _INDEX = re.compile(r"(?<!PRIMARY )(?<!FOREIGN )\bKEY\b|\b(?:INDEX|UNIQUE)\b", re.I)
 _ELLIPSIS = re.compile(
     r"(?:--|/\*)\s*(?:TODO|your\s|the\s+rest\b|rest\s+of\b|同上)"
@@ -177,6 +183,10 @@ class Question:
     def is_other_kind(self, sql: str) -> bool:
         """Whether a statement defines something where a query or a change was asked for."""
         return self.statement_class in _SINGLE and self.classify(sql) in ("CREATE", "ROUTINE")
+
+    def is_index_alone(self, sql: str) -> bool:
+        """Whether a statement only creates an index where a query or a change was asked for."""
+        return self.statement_class in _SINGLE and _NEW_INDEX.match(sql) is not None
 
     def names_objects(self, sql: str) -> bool:
         """Whether a text names a table or a routine that the original names, if that names any."""
@@ -374,6 +384,9 @@ def _select_definitions(candidates: Sequence[Candidate], question: Question) -> 
             continue
         if candidate.dialect not in ("", question.dialect):
             continue
+        dropped = _DROPPED.match(candidate.sql)
+        if dropped and dropped[1].lower() in {key.split()[-1] for key in by_object}:
+            continue  # of what was defined above, for who has it already
         if candidate.sql.upper().startswith("GRANT") and "GRANT" not in question.original.upper():
             continue
         key = _identify_definition(candidate)

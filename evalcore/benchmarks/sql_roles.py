@@ -48,60 +48,72 @@ _ROLE = re.compile(
 )
 #: Words by which what follows takes the place of what stood before it; a condition does not.
 _PROGRESS = re.compile(
-    r"\b(?:step|v|version|attempt|draft|try|iteration)\s*(?:[2-9]|two|three|four|five)\b"
-    r"|\b(?:second|third|next|new|another)\s+(?:attempt|try|draft|step)\b"
-    r"|\b(?:then|next|now|finally|so|thus|therefore|hence|wait|hmm+|oops|sorry|actually)\b"
-    r"|\b(?:instead(?!\s+of)|rather(?!\s+than)|correction|fix\w*|revis\w*|updated|must)\b"
-    r"|\b(?:complete|whole|full|entire|combin\w*|together|assembl\w*|merg\w*|should)\b"
-    r"|\b(?:edit(?:ed)?|update)\W{0,3}[:：]"
-    r"|^\W*(?!using\b|assuming\b|during\b|including\b)[a-z]{2,12}ing\b(?=.*[:：]\W*$)"
-    r"|第[二三四五六]步|步骤\s*[2-9二三四五六]|然后|接着|再|最后|因此|所以|于是|合并|完整|更正"
-    r"|改为|应该|整合|进一步|重新|等等|不对|\b(?:besser|mejor|mieux|meilleur|meglio|melhor)\b",
-    re.I,
+    r"""\b(?:step|v|version|attempt|draft|try|iteration)\s*(?:[2-9]|two|three|four|five)\b
+    | \b(?:second|third|next|new|another)\s+(?:attempt|try|draft|step)\b
+    | \b(?:then|next|now|finally|so|thus|therefore|hence|wait|hmm+|oops|sorry|actually)\b
+    | \b(?:instead(?!\s+of)|rather(?!\s+than)|correction|fix\w*|revis\w*|updated|must)\b
+    | \b(?:complete|whole|full|entire|combin\w*|together|assembl\w*|merg\w*|should)\b
+    | \b(?:edit(?:ed)?|update)\W{0,3}[:：]
+    | ^\W*(?!using\b|assuming\b|during\b|including\b)[a-z]{2,12}ing\b(?=.*[:：]\W*$)
+    | 第[二三四五六]步|步骤\s*[2-9二三四五六]|然后|接着|再|最后|因此|所以|于是|合并|完整|更正
+    | 改为|应该|整合|进一步|重新|等等|不对
+    | \b(?:besser|mejor|mieux|meilleur|meglio|melhor)\b""",
+    re.I | re.X,
 )
 _CONDITION_FIRST = re.compile(
-    r"\W*(?:(?:note|tip|p\.?\s?s\.?|n\.?\s?b\.?|补充|注意|备注|提示|说明|另外|注)\W{1,3})?"
-    r"(?:(?:if|for|on|when|where|should\s+you|unless|in\s+case)\b|如果|若|对于|当|在)",
-    re.I,
+    r"""\W*(?:(?:note|tip|p\.?\s?s\.?|n\.?\s?b\.?|补充|注意|备注|提示|说明|另外|注)\W{1,3})?
+    (?:(?:if|for|on|when|where|should\s+you|unless|in\s+case)\b|如果|若|对于|当|在)""",
+    re.I | re.X,
 )
 #: Roles of what is no answer.
 ASIDE = ("original", "alternative", "index", "usage", "rejected")
 #: Words after a piece of code by which a model takes it back.
 _WITHDRAWN = re.compile(
-    r"\W{0,8}(?:No\b\s*[,.!—–-]|(?:Wait|Hold\s+on|H+mm+|Oops|Correction|Errat(?:um|a))\b|Actually,"
-    r"|(?:scratch|strike|ignore|disregard|forget|discard|drop|undo)\s+"
-    r"(?:that|this|it\b|the\s+(?:above|previous|last|first))"
-    r"|I\s+(?:forgot|missed|overlooked|omitted|left\s+out|made\s+a)|my\s+(?:bad|mistake)\b"
-    r"|(?:on|upon)\s+(?:second|further|closer)\s+(?:thought|look|inspection)"
-    r"|let\s+me\s+(?:fix|redo|revise|correct|rewrite|retry|try\s+again)\b"
-    r"|(?:but\s+)?(?:this|that|it)\s+(?:loses|fails|violates|misses|does\s*n[o'’]t|would|is\s+"
-    r"(?:wrong|incorrect|slower|not\s+(?:right|correct|equivalent|valid)))\b"
-    r"|(?:(?:but|and)\s+)?(?:I\s+)?(?:g[eo]ts?|gives?|gave|fail(?:s|ed)|rais(?:es|ed)|threw|throws"
-    r"|produce[sd]|ended|errors)\b[^\n]{0,30}?(?:error|exception)|(?:ORA-|ERROR\s)\d"
-    r"|勘误|更正|纠正|作废|收回|忽略上|重来|不对|等(?:等|一下|下)|慢着|这样不|这是错|报错"
-    r"|但(?:它|这|是这)[^\n]{0,20}(?:慢|差|错|次))",
-    re.I,
+    r"""\W{0,8}(?:
+      # an exclamation
+      No\b\s*[,.!—–-]|(?:Wait|Hold\s+on|H+mm+|Oops|Correction|Errat(?:um|a))\b|Actually,
+      # an order to leave it out
+    | (?:scratch|strike|ignore|disregard|forget|discard|drop|undo)\s+
+      (?:that|this|it\b|the\s+(?:above|previous|last|first))
+      # what is wrong with the author
+    | I\s+(?:forgot|missed|overlooked|omitted|left\s+out|made\s+a)|my\s+(?:bad|mistake)\b
+    | (?:on|upon)\s+(?:second|further|closer)\s+(?:thought|look|inspection)
+    | let\s+me\s+(?:fix|redo|revise|correct|rewrite|retry|try\s+again)\b
+      # what is wrong with the code
+    | (?:but\s+)?(?:this|that|it)\s+(?:loses|fails|violates|misses|does\s*n[o'’]t|would|is\s+
+      (?:wrong|incorrect|slower|not\s+(?:right|correct|equivalent|valid)))\b
+      # what came of running it
+    | (?:(?:but|and)\s+)?(?:I\s+)?(?:g[eo]ts?|gives?|gave|fail(?:s|ed)|rais(?:es|ed)|threw|throws
+      |produce[sd]|ended|errors)\b[^\n]{0,30}?(?:error|exception)|(?:ORA-|ERROR\s)\d
+    | 勘误|更正|纠正|作废|收回|忽略上|重来|不对|等(?:等|一下|下)|慢着|这样不|这是错|报错
+    | 但(?:它|这|是这)[^\n]{0,20}(?:慢|差|错|次))""",
+    re.I | re.X,
 )
 #: Words of a model that gives no answer; what it quotes then is only the question.
 _REFUSAL = re.compile(
-    r"\b(?:I(?:\s+am|['’]m)?\s+(?:sorry|(?:can(?:not|['’]t|\s+not)|unable\s+to|not\s+able\s+to"
-    r"|won['’]t)\s+(?:help|assist|optimi[sz]e|rewrite|convert|translate|provide|determine|answer)\b"
-    r"(?!\s+(?:it|this)?\s*(?:any\s+)?(?:further|more|better)))"
-    r"|(?:please|could\s+you)\s+(?:provide|share)\b)"
-    r"|抱歉|对不起|请(?:您|你)?(?:先)?提供|(?:无法|不能)(?:提供|完成|改写|转换|回答|给出|确定)",
-    re.I,
+    r"""\b(?:I(?:\s+am|['’]m)?\s+(?:
+      sorry
+    | (?:can(?:not|['’]t|\s+not)|unable\s+to|not\s+able\s+to|won['’]t)\s+
+      (?:help|assist|optimi[sz]e|rewrite|convert|translate|provide|determine|answer)\b
+      (?!\s+(?:it|this)?\s*(?:any\s+)?(?:further|more|better)))
+    | (?:please|could\s+you)\s+(?:provide|share)\b)
+    | 抱歉|对不起|请(?:您|你)?(?:先)?提供
+    | (?:无法|不能)(?:提供|完成|改写|转换|回答|给出|确定)""",
+    re.I | re.X,
 )
 _UNCHANGED = re.compile(
-    r"already|\bno\s+(?:change|rewrite|conversion|modification)|as\s+is\b|identical|unchanged|compatible"
-    r"|无需|不需要|已经|已是|不变|相同|兼容",
-    re.I,
+    r"""already|\bno\s+(?:change|rewrite|conversion|modification)|as\s+is\b
+    | identical|unchanged|compatible|无需|不需要|已经|已是|不变|相同|兼容""",
+    re.I | re.X,
 )
 #: How a text goes on that continues a list of questions instead of ending.
 _NEXT_QUESTION = re.compile(
-    r"^\W{0,5}(?:(?:(?:next|new|another)\s+)?(?:question|problem|instruction|user|human|task|exercise|input"
-    r"|example|(?:test\s+)?case|题目|问题|输入|示例|例题|例)\s*[\d一二三四]*\s*\W{0,3}[:：]"
-    r"|SQL\s+for\s+[\w ]{2,30}:[ \t]*$|Convert\s+the\s+SQL\s+below)",
-    re.I | re.M,
+    r"""^\W{0,5}(?:
+      (?:(?:next|new|another)\s+)?
+      (?:question|problem|instruction|user|human|task|exercise|input|example|(?:test\s+)?case
+      |题目|问题|输入|示例|例题|例)\s*[\d一二三四]*\s*\W{0,3}[:：]
+    | SQL\s+for\s+[\w ]{2,30}:[ \t]*$|Convert\s+the\s+SQL\s+below)""",
+    re.I | re.M | re.X,
 )
 _ADVISED_AGAINST = re.compile(r"\W*(?:don['’]t|do\s+not|never|not\s+to\s+be)\b", re.I)
 _IN_BRACKETS = re.compile(r"\([^()\n]*\)")
@@ -167,12 +179,16 @@ def is_refusal(text: str) -> bool:
 
 #: What a question begins with, which a model may only repeat.
 _INSTRUCTION = re.compile(
-    r"\W*(?:please\s+|question:\s*)?(?:convert|translate|rewrite|optimi[sz]e)\s+(?:the|this|to|it|into|from)\b"
-    r"|\W*(?:请|将(?:以下|下面|下列))",
-    re.I,
+    r"""\W*(?:please\s+|question:\s*)?(?:convert|translate|rewrite|optimi[sz]e)\s+
+      (?:the|this|to|it|into|from)\b
+    | \W*(?:请|将(?:以下|下面|下列))""",
+    re.I | re.X,
 )
 _ASKS_BACK = re.compile(
-    r"(?i)\b(?:which|what|could\s+you|can\s+you|do\s+you|are\s+you|is\s+(?:the|your|this))\b[^.?!\n]{0,160}\?|(?:请问|哪个|哪种|什么|是否)[^。？?\n]{0,80}[？?]"
+    r"""\b(?:which|what|could\s+you|can\s+you|do\s+you|are\s+you|is\s+(?:the|your|this))\b
+      [^.?!\n]{0,160}\?
+    | (?:请问|哪个|哪种|什么|是否)[^。？?\n]{0,80}[？?]""",
+    re.I | re.X,
 )
 
 
@@ -194,26 +210,32 @@ def find_next_question(text: str) -> int:
 
 # Advice on which of several alternatives to take.
 
-_CHOICE = (
-    r"(?:\b(?:option|version|approach|alternative|method|solution|variant|rewrite|query|way|plan"
-    r"|candidate|form|proposal|draft|attempt)\s+"
-    r"|(?:方案|方法|版本|写法|选项|方式|解法)\s*)[(（#]?"
-    r"(?P<{}>[A-E]|[1-5]|[一二三四五]|one|two|three)(?![A-Za-z0-9])"
-)
-_CONDITION = r"(?![)）*]{0,3}\s*(?:only\s+)?(?:if|when|for|where|as\s+long|unless|仅|只)\b)"
+#: A name of one of several, as "option B"; the group that holds the B or 2 is to be named.
+_CHOICE = r"""(?:
+      \b(?:option|version|approach|alternative|method|solution|variant|rewrite|query|way|plan
+      |candidate|form|proposal|draft|attempt)\s+
+    | (?:方案|方法|版本|写法|选项|方式|解法)\s*)[(（\#]?
+    (?P<{}>[A-E]|[1-5]|[一二三四五]|one|two|three)(?![A-Za-z0-9])"""
+_UNCONDITIONALLY = r"""(?![)）*]{0,3}\s*(?:only\s+)?
+    (?:if|when|for|where|as\s+long|unless|仅|只)\b)"""
+_NOT_NEGATED = r"(?<!not\ )(?<!n't\ )(?<!不)"
 #: The words of an advice, with what is advised after or before them.
 _RECOMMENDED = re.compile(
-    r"(?<!not )(?<!n't )(?<!不)(?:(?:recommend|prefer|suggest)\w{0,6}"
-    r"|\b(?:go|went|going|stick|stay)\s+with|(?:\bwould|['’]d|\b(?:so|thus|hence|therefore|please),?)\s+(?:use|choose|pick)"
-    r"|\b(?:choose|pick)|\bfinal\s+(?:answer|choice|decision|verdict|pick)|推荐|建议|首选|采用|选择|选用)"
-    rf"[^\n.。;!]{{0,40}}?{_CHOICE.format('after')}{_CONDITION}"
-    r"|(?:选择?|推荐|采用|\b(?:pick|choose|recommend|prefer|go\s+with))[ *]*"
-    r"(?P<letter>(?-i:[A-E]))(?!\w)"
-    rf"|{_CHOICE.format('before')}[^\n.。;!]{{0,40}}?(?<!not )(?<!不)(?:(?:recommended|preferred"
-    rf"|best\b|my\s+(?:choice|pick|answer)){_CONDITION}|推荐|首选|更优|最优|最佳|更好)",
-    re.I,
+    rf"""{_NOT_NEGATED}(?:
+      (?:recommend|prefer|suggest)\w{{0,6}}
+    | \b(?:go|went|going|stick|stay)\s+with
+    | (?:\bwould|['’]d|\b(?:so|thus|hence|therefore|please),?)\s+(?:use|choose|pick)
+    | \b(?:choose|pick)|\bfinal\s+(?:answer|choice|decision|verdict|pick)
+    | 推荐|建议|首选|采用|选择|选用
+    )[^\n.。;!]{{0,40}}?{_CHOICE.format("after")}{_UNCONDITIONALLY}
+    | (?:选择?|推荐|采用|\b(?:pick|choose|recommend|prefer|go\s+with))[ *]*
+      (?P<letter>(?-i:[A-E]))(?!\w)
+    | {_CHOICE.format("before")}[^\n.。;!]{{0,40}}?(?<!not\ )(?<!不)(?:
+      (?:recommended|preferred|best\b|my\s+(?:choice|pick|answer)){_UNCONDITIONALLY}
+    | 推荐|首选|更优|最优|最佳|更好)""",
+    re.I | re.X,
 )
-_LABEL = re.compile(rf"^[^\w\n]{{0,12}}{_CHOICE.format('label')}", re.I | re.M)
+_LABEL = re.compile(rf"^[^\w\n]{{0,12}}{_CHOICE.format('label')}", re.I | re.M | re.X)
 
 
 def mark_recommendation(text: str) -> str:
@@ -222,25 +244,29 @@ def mark_recommendation(text: str) -> str:
     if not advices:
         return _mark_named_heading(text)
     label = next(word for word in advices[-1].groups() if word).lower()
-    return _LABEL.sub(
+    marked = _LABEL.sub(
         lambda m: m[0] + " (recommended)" if m["label"].lower() == label else m[0], text
     )
+    headings = [h for h in _HEADING.finditer(text) if (h["mark"] or "").lower() == label]
+    return _mark_heading(text, headings[0]) if marked == text and len(headings) == 1 else marked
 
 
 #: What stands before one of several pieces of code: a short line above it, or the mark of an item.
 _CODE_BEGINS = r"(?:SELECT|WITH|INSERT|UPDATE|DELETE|MERGE|CREATE)\b"
 _HEADING = re.compile(
-    r"^[ \t#>*_]*+(?:(?:option|version|variant|form)\s+)?[(\[]?(?P<mark>[A-Ea-e1-9])?"
-    r"(?(mark)[.)、:\]]+)[ \t*_]*+(?:(?P<name>[^\W\d_][^\n.。;:：]{2,50}?)[ \t*_:：]*\n\s*"
-    rf"(?=```|~~~|{_CODE_BEGINS})|(?(mark)\s*(?=[`*]{{0,3}}\s*{_CODE_BEGINS})|(?!)))",
-    re.M,
+    rf"""^[ \t#>*_]*+
+    (?:(?:option|version|variant|form)\s+)?[(\[]?(?P<mark>[A-Ea-e1-9])?(?(mark)[.)、:\]]+)[ \t*_]*+
+    (?: (?P<name>[^\W\d_][^\n.。;:：]{{2,50}}?)[ \t*_:：]*\n\s*+(?=```|~~~|{_CODE_BEGINS})
+    | (?(mark)\s*+(?=(?:(?:```|~~~)\w*+|[`*]{{0,3}})\s*+{_CODE_BEGINS})|(?!)))""",
+    re.M | re.X,
 )
 #: Words by which one of several is preferred to the others.
 _PREFERRED = re.compile(
-    r"\b(?:wins?|winner|best|fastest|recommend\w*|prefer\w*|go(?:ing)?\s+with|choose|chose|pick(?:ed)?"
-    r"|(?:should|would|['’]d)\s+use|use\s+the|(?:so|thus|therefore|hence|then)[, ]+use"
-    r"|is\s+what\s+I|settle\s+(?:on|for)|decide\s+(?:on|for))\b|推荐|首选|采用|选用|选择|最优|最佳|更优",
-    re.I,
+    r"""\b(?:wins?|winner|best|fastest|recommend\w*|prefer\w*|go(?:ing)?\s+with|choose|chose
+      |pick(?:ed)?|(?:should|would|['’]d)\s+use|use\s+the|(?:so|thus|therefore|hence|then)[, ]+use
+      |is\s+what\s+I|settle\s+(?:on|for)|decide\s+(?:on|for))\b
+    | 推荐|首选|采用|选用|选择|最优|最佳|更优""",
+    re.I | re.X,
 )
 _MAX_HEADINGS = 12
 
@@ -258,8 +284,11 @@ def _mark_named_heading(text: str) -> str:
             advised |= named if len(named) == 1 else set()
     if len(advised) != 1:
         return text
-    heading = headings[advised.pop()]
-    end = heading.end("name") if heading["name"] else heading.end()
+    return _mark_heading(text, headings[advised.pop()])
+
+
+def _mark_heading(text: str, heading: re.Match[str]) -> str:
+    end = heading.end("name") if heading["name"] else heading.start() + len(heading[0].rstrip())
     return f"{text[:end]} (recommended) {text[end:]}"
 
 
@@ -275,16 +304,21 @@ _NEGATED = re.compile(r"\bnot?\b(?!\s+(?:exists|in|null)\b)|n['’]t\b|\bif\b|�
 #: Places by which an advice names one of several alternatives.
 _PLACES = {"first": 0, "former": 0, "second": 1, "third": 2, "latter": -1, "last": -1}
 _PLACES |= {"第一": 0, "前者": 0, "第二": 1, "第三": 2, "后者": -1, "最后": -1}
-_PLACE = (
-    r"(?:the\s+(?P<{0}>first|former|second|third|latter|last)(?:\s+(?:one|query|version|form|rewrite"
-    r"|option|approach|statement|solution|variant|method)\b|(?=[\s.,;]))"
-    r"|(?P<{0}_zh>第[一二三](?=[种个条])|前者|后者|最后(?=一[种个条]))[种个条]?)"
-)
+_PLACE = r"""(?:
+      the\s+(?P<{0}>first|former|second|third|latter|last)
+      (?:\s+(?:one|query|version|form|rewrite|option|approach|statement|solution|variant|method)\b
+      |(?=[\s.,;]))
+    | (?P<{0}_zh>第[一二三](?=[种个条])|前者|后者|最后(?=一[种个条]))[种个条]?)"""
 _ADVISED = re.compile(
-    rf"(?<!not )(?<!n't )(?<!不)(?:(?:recommend|prefer|suggest)\w{{0,6}}|\b(?:go|stick|stay)\s+with"
-    rf"|(?:\bwould|['’]d|\b(?:I|we)(?:['’]ll)?)\s+(?:use|choose|pick|take)|推荐|建议|首选|采用|选择|选)[^\n.。;!]{{0,20}}?{_PLACE.format('after')}{_CONDITION}|{_PLACE.format('before')}\s*(?:is|stays|being|should\s+be|更|最|为)"
-    r"[^\n.。;!]{0,20}?(?:my\s+(?:pick|choice|favou?rite)|better|best|prefer|recommend|simpl|fast|closer|safer|clean|好|优|佳|推荐|简洁|快)",
-    re.I,
+    rf"""{_NOT_NEGATED}(?:
+      (?:recommend|prefer|suggest)\w{{0,6}}|\b(?:go|stick|stay)\s+with
+    | (?:\bwould|['’]d|\b(?:I|we)(?:['’]ll)?)\s+(?:use|choose|pick|take)
+    | 推荐|建议|首选|采用|选择|选
+    )[^\n.。;!]{{0,20}}?{_PLACE.format("after")}{_UNCONDITIONALLY}
+    | {_PLACE.format("before")}\s*(?:is|stays|being|should\s+be|更|最|为)[^\n.。;!]{{0,20}}?(?:
+      my\s+(?:pick|choice|favou?rite)|better|best|prefer|recommend|simpl|fast|closer|safer|clean
+    | 好|优|佳|推荐|简洁|快)""",
+    re.I | re.X,
 )
 
 

@@ -14,8 +14,8 @@ from sqlglot.optimizer.qualify import qualify
 
 from evalcore.records import Sample
 from evalcore.sqlkit.schema import Schema, plain_name, read_schema
+from tests.support.cosmetic_noise import NOISE, Disguise
 
-Disguise = Callable[[exp.Query, Schema, str], exp.Expr | str]
 _LITERAL_COMPARISONS = {exp.GTE: exp.LT, exp.LTE: exp.GT, exp.GT: exp.LTE, exp.LT: exp.GTE}
 
 
@@ -430,4 +430,4 @@ DISGUISES: dict[str, Disguise] = {
         count_over_all,
         require_a_constant,
     )
-}
+} | NOISE

@@ -274,8 +274,12 @@ def test_all_authored_statements_are_read_whole_in_every_wrapper() -> None:
         "SELECT 1\n----\n" * 8_000,
         'r#"SELECT ' * 16_000,
         "<<SQL\n" * 25_000,
+        "I'd go with B\n" + "A)" + "\n" * 150_000 + "x",
+        "A)\n```sql\n" * 15_000 + "choose option B",
+        "CREATE PROCEDURE p AS BEGIN \\n" + "\\n" * 60_000,
+        "CREATE INDEX i ON t (a);\n" * 6_000,
     ],
-    ids=range(34),
+    ids=range(38),
 )
 def test_a_hostile_answer_is_read_at_all(text: str) -> None:
     """Repetitions that a pattern of more than linear time would not end on."""

@@ -130,6 +130,10 @@ def _select_fields(value: Any, fields: Sequence[str], depth: int = 3) -> dict[st
     return next((part for part in inner if part), None)
 
 
+#: A word after the name of a field, which may be followed by a remark in brackets.
+_LABELLED = r"""
+    (?<![/\w]){}(?!\w)[^\w\n]{{0,6}}(?:[(（][^()（）\n]{{0,20}}[)）])?[^\w\n]{{0,6}}
+    (?:[:：=>|\"]|\b(?:is|are)\b|[为是])[^\w\n]{{0,8}}(\w++)(?!\W{{0,4}}(?:or\b|或)|[|/]\w)"""
 _TABULAR = frozenset(("columns", "rows", "steps"))  # fields that no single word fills
 
 
@@ -137,11 +141,7 @@ def _read_labelled_words(text: str, fields: Sequence[str]) -> dict[str, Any] | N
     """The one word that follows the name of each field, in lines, tags, cells, calls or prose."""
     said: dict[str, list[str]] = {}
     for field in fields:
-        words = re.findall(
-            rf"(?<![/\w]){_label(field)}(?!\w)[^\w\n]{{0,6}}(?:[(（][^()（）\n]{{0,20}}[)）])?[^\w\n]{{0,6}}(?:[:：=>|\"]|\b(?:is|are)\b|[为是])[^\w\n]{{0,8}}(\w++)(?!\W{{0,4}}(?:or\b|或)|[|/]\w)",
-            text,
-            re.I,
-        )
+        words = re.findall(_LABELLED.format(_label(field)), text, re.I | re.X)
         if field in _TABULAR or not words or re.search(rf'"{words[-1]}\Z', text):  # cut
             return None
         said[field] = words
@@ -158,24 +158,68 @@ def _label(field: str) -> str:
 
 # A syntax verdict in words.
 
-_YES, _NO = r"yes|true|是的?|有|存在", r"no(?!ne\b)|false|否|没有|无|不存在"
+_YES = r"yes|true|是的?|有|存在|はい|sí|oui|ja|sim|да|네"
+_NO = r"no(?!ne\b)|false|否|没有|无|不存在|いいえ|non|nein|não|нет|아니(?:요|오)"
 #: The yes or no that an answer, its last line, or what follows a label or a question begins with.
 _WORD = re.compile(
-    r"(?i)(?:\A|\n\s*\Z|(?P<label>\b(?:answer|verdict|conclusion|result)\s*(?:is\b|[:：=])|(?:答案|结论|结果|判断)[是为]?\s*[:：]?|\\boxed\{|[?？]\s)|(?P<last>\n)(?=[^\n]*\Z))(?:[^\w\n]|\n(?!\n)|(?:text|json|(?:final\s+)?answer)\b|\([A-D]\)|\b[A-D][).])*+"
-    rf"(?:(?P<yes>{_YES})|(?P<no>{_NO}))(?=[*_`\"'\]}}$]*\s*(?:[.,;:!。，；：、—–(（\n]|-\s|</|\Z))"
+    rf"""(?:
+      \A|\n\s*\Z
+    | (?P<label>
+        \b(?:answer|verdict|conclusion|result)\s*(?:is\b|[:：=])
+      | (?:答案|结论|结果|判断)[是为]?\s*[:：]?|\\boxed\{{|[?？]\s)
+    | (?P<last>\n)(?=[^\n]*\Z))
+    (?:[^\w\n]|\n(?!\n)|(?:text|json|(?:final\s+)?answer)\b|\([A-D]\)|\b[A-D][).])*+
+    (?:(?P<yes>{_YES})|(?P<no>{_NO}))
+    (?=[*_`\"'\]}}$]*\s*(?:[.,;:!。，；：、—–(（\n]|-\s|</|\Z))""",
+    re.I | re.X,
 )
 #: Claims in sentences, the clean ones first, as they hold the words of the others.
 _CLAIM = re.compile(
-    r"(?i)(?P<clean>(?:\b(?:no|without|free\s+of|zero|not\s+an?)|n['’]t\s+an?|没有|无|不存在|(?:\bnot|n['’]t|\bcannot|\bnever)\s+(?:have|has|contain|see|find|spot|any)(?:\s+(?:an?|any))?)"
-    r"\s*(?:\b\w+\s+)?(?:syntax|syntactic(?:al)?|grammar|grammatical)\s+(?:error|mistake|problem|issue)s?|(?<!not\s)(?<!n't\s)\bsyntactically\s+(?:\w+ly\s+)?(?:correct|valid|fine|ok)\b|\bsyntax\s+is\s+(?:correct|valid|fine|ok)\b"
-    r"|(?:(?<!不)存在不|无|没有|不存在|不含有?|不包含|未发现|没)(?:任何|明显)?的?(?:语法|句法)(?:错误|问题)|语法(?:上)?(?:是|完全)?(?:正确|无误|没有?(?:错误|问题)|合法))"
-    r"|(?P<faulty>\b(?:syntax|syntactic(?:al)?|grammar)\s+(?:error|mistake)s?|\b(?:not\s+|n['’]t\s+)syntactically\s+(?:correct|valid)|\bsyntactically\s+(?:in(?:correct|valid)|wrong)|(?:语法|句法)(?:错误|有误|不正确|有问题|存在问题))"
-    r"|(?P<valid>(?<!not\s)(?<!n't\s)\b(?:is|are|looks?)\s+(?:\w+ly\s+)?(?:valid|correct|fine|well.formed|legal)\b|可以正常(?:执行|解析))"
-    r"|(?P<invalid>\b(?:is|are)\s+(?:\w+ly\s+)?(?:invalid|malformed|incorrect|not\s+(?:valid|legal|correct))\b|\b(?:is|are)n['’]t\s+(?:valid|legal|correct)\b)"
+    r"""(?P<clean>
+      (?:\b(?:no|without|free\s+of|zero|not\s+an?)|n['’]t\s+an?|没有|无|不存在
+      |(?:\bnot|n['’]t|\bcannot|\bnever)\s+(?:have|has|contain|see|find|spot|any)(?:\s+(?:an?|any))?)
+      \s*(?:\b\w+\s+)?(?:syntax|syntactic(?:al)?|grammar|grammatical)\s+
+      (?:error|mistake|problem|issue)s?
+    | (?<!not\s)(?<!n't\s)\bsyntactically\s+(?:\w+ly\s+)?(?:correct|valid|fine|ok)\b
+    | \bsyntax\s+is\s+(?:correct|valid|fine|ok)\b
+    | (?:(?<!不)存在不|无|没有|不存在|不含有?|不包含|未发现|没)(?:任何|明显)?的?
+      (?:语法|句法)(?:错误|问题)
+    | 语法(?:上)?(?:是|完全)?(?:正确|无误|没有?(?:错误|问题)|合法)
+    | 構文(?:エラー|の誤り|上の問題)[はがも]*(?:あり|見つかり|存在し|含まれてい)ません
+    | 構文(?:エラー|の誤り|上の問題)[はがも]*(?:ない|なし|無し)|構文[はも的に]*正しい
+    | \b(?:no|sin|não|sem|ne|pas|sans|aucune?|kein\w*|ohne|nessun|senza|нет|без|не)\b[^.,;\n]{0,30}?
+      (?:\berro(?:r|rs|re|res|ri)?s?\s+d[ei]\s+sinta\w+|\berreurs?\s+de\s+syntaxe
+      |\bSyntaxfehler|\bсинтаксическ\w+\s+ошиб\w+)
+    | \bсинтаксическ\w+\s+ошиб\w+\s+(?:нет|не\s)|구문\s*(?:오류|에러)[가는이도]?\s*없)
+    | (?P<faulty>
+      \b(?:syntax|syntactic(?:al)?|grammar)\s+(?:error|mistake)s?
+    | \b(?:not\s+|n['’]t\s+)syntactically\s+(?:correct|valid)
+    | \bsyntactically\s+(?:in(?:correct|valid)|wrong)
+    | (?:语法|句法)(?:错误|有误|不正确|有问题|存在问题)
+    | 構文(?:エラー|の誤り)|\berro(?:r|rs|re|res|ri)?s?\s+d[ei]\s+sinta\w+
+    | \berreurs?\s+de\s+syntaxe|\bSyntaxfehler|\bсинтаксическ\w+\s+ошиб\w+
+    | 구문\s*(?:오류|에러))
+    | (?P<valid>
+      (?<!not\s)(?<!n't\s)\b(?:is|are|looks?)\s+(?:\w+ly\s+)?
+      (?:valid|correct|fine|well.formed|legal)\b
+    | 可以正常(?:执行|解析))
+    | (?P<invalid>
+      \b(?:is|are)\s+(?:\w+ly\s+)?(?:invalid|malformed|incorrect|not\s+(?:valid|legal|correct))\b
+    | \b(?:is|are)n['’]t\s+(?:valid|legal|correct)\b)""",
+    re.I | re.X,
 )
 _UNSURE = re.compile(
-    r"(?i)[?？]\s*\Z|\b(?:if|would|could(?!\s*n[o'’]t)|might|may|depends?|whether|looks?\s+like|seems?|format|template|either|elsewhere|some)\b|如果|若|可能|是否|取决于|格式"
+    r"""[?？]\s*\Z
+    | \b(?:if|would|could(?!\s*n[o'’]t)|might|may|depends?|whether|looks?\s+like|seems?|format
+      |template|either|elsewhere|some)\b
+    | 如果|若|可能|是否|取决于|格式|かもしれ|場合|もし|どうか
+    | \b(?:si|podría|puede|quizás?|depende|peut-être|vielleicht|если|возможно)\b""",
+    re.I | re.X,
 )
+
+
+#: Behind a sentence, and before the half of one that begins with "but".
+_SENTENCE_END = re.compile(r"(?<=[.!?。！？\n])|(?<=[,，])(?=\s*(?:(?:but|although)\b|但))", re.I)
 
 
 def _read_syntax_claim(text: str, fields: Sequence[str]) -> dict[str, Any] | None:
@@ -188,7 +232,7 @@ def _read_syntax_claim(text: str, fields: Sequence[str]) -> dict[str, Any] | Non
     words = list(_WORD.finditer(text))
     labelled = [word for word in words if word["label"] or word["last"]]
     said = {word["yes"] is not None for word in labelled[-1:] or words}
-    for sentence in re.split(r"(?<=[.!?。！？\n])", re.sub(r"`[^`\n]*`|\{[^{}]*\}", "x", text)):
+    for sentence in _SENTENCE_END.split(re.sub(r"`[^`\n]*`|\{[^{}]*\}", "x", text)):
         if not _UNSURE.search(sentence):
             claims = [claim.lastgroup for claim in _CLAIM.finditer(sentence)]
             said |= {claim in ("faulty", "invalid") for claim in claims} if not labelled else set()
