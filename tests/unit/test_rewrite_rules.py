@@ -263,7 +263,21 @@ def test_rules_in_words_have_their_detector(rationale: str, check: str | None) -
         ("SELECT o.id FROM k JOIN (SELECT * FROM o ORDER BY 1) AS o ON k.id = o.c", True),
         ("WITH p AS (SELECT * FROM k) SELECT o.id FROM o CROSS JOIN p WHERE o.c = p.id", True),
         ("SELECT o.id FROM k JOIN (SELECT * FROM o LIMIT 9) AS o ON k.id = o.c", False),
-        ("SELECT o.id FROM k JOIN (SELECT DISTINCT * FROM o) AS o ON k.id = o.c", False),
+        ("SELECT o.id FROM k JOIN (SELECT DISTINCT * FROM o) AS o ON k.id = o.c", True),
+        ("SELECT o.id FROM k JOIN (SELECT DISTINCT c, id FROM o) AS o ON k.id = o.c", False),
+        ("SELECT o.id FROM k JOIN (SELECT * FROM o LIMIT 9000000000) AS o ON k.id = o.c", True),
+        ("SELECT o.id FROM k JOIN (SELECT * FROM o LIMIT 9 OFFSET 9) AS o ON k.id = o.c", False),
+        (
+            "SELECT o.id FROM k JOIN (SELECT * FROM o WHERE c > 1 UNION ALL SELECT * FROM o WHERE "
+            "NOT c > 1 OR c IS NULL) AS o ON k.id = o.c",
+            True,
+        ),
+        (
+            "SELECT o.id FROM k JOIN (SELECT * FROM o WHERE c > 1 UNION ALL SELECT * FROM k) AS o "
+            "ON k.id = o.c",
+            False,
+        ),
+        ("SELECT o.id FROM o JOIN k ON k.id = o.c WHERE (k.id > 1) IS TRUE", False),
         ("SELECT o.id FROM k JOIN (SELECT * FROM o WHERE c > 1) AS o ON k.id = o.c", False),
         ("SELECT o.id FROM o LEFT JOIN k ON k.id = o.c", False),
         ("SELECT k.id FROM o JOIN k ON k.id = o.c", False),
@@ -277,3 +291,12 @@ def test_rules_in_words_have_their_detector(rationale: str, check: str | None) -
 def test_rearranged_statements_are_known_again(answer: str, rearranged: bool) -> None:
     original = "SELECT o.id FROM o JOIN k ON k.id = o.c"
     assert is_rearranged_statement(original, answer, "sqlite", SCHEMA) is rearranged
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "postgres", "duckdb", "mysql"])
+def test_a_condition_that_is_true_is_the_condition(dialect: str) -> None:
+    original, answer = (f"SELECT id FROM o WHERE {c}" for c in ("c > 1", "(c > 1) IS TRUE"))
+    assert is_rearranged_statement(original, answer, dialect, SCHEMA)
+    for other in ("(c > 1) IS FALSE", "(c > 1) IS NOT TRUE", "(c > 2) IS TRUE"):
+        changed = f"SELECT id FROM o WHERE {other}"
+        assert not is_rearranged_statement(original, changed, dialect, SCHEMA)

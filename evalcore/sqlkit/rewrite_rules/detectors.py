@@ -82,7 +82,8 @@ def is_rearranged_statement(
     """Whether `answer` says what `original` says but for wrappers and the order of inner joins.
 
     A wrapper is a derived table or a CTE that reads all of one table or query, sorted or not, and a
-    query that reads all of another. What an engine saves by them it owes to its planner.
+    query that reads all of another; also one that reads a table apart by conditions, or as DISTINCT
+    rows, and IS TRUE round a condition. What an engine saves by them it owes to its planner.
     """
     if any(read_query(sql, dialect, schema) is None for sql in (original, answer)):
         return False
@@ -106,6 +107,11 @@ def _unwrap_statement(sql: str, dialect: str) -> exp.Expr:
             inner = source.copy()
             inner.set("alias", name.copy())
             subquery.replace(inner)
+    for where in tree.find_all(exp.Where):
+        condition = where.this
+        is_truth = isinstance(condition, exp.Is) and condition.expression == exp.true()
+        if is_truth and not condition.args.get("negate"):
+            where.set("this", condition.this.unnest())
     for select in list(tree.find_all(exp.Select)):
         _sort_inner_joins(select)
     source = _find_wrapped_source(tree)
@@ -121,16 +127,39 @@ _WRAPPING = frozenset(("expressions", "from_", "order"))
 def _find_wrapped_source(query: exp.Expr, ignored: Set[str] = frozenset()) -> exp.Expr | None:
     """The table or query of which `query` reads all columns and rows, None where it does more than
     that and what the arguments in `ignored` hold."""
+    if isinstance(query, exp.Union):
+        return _find_divided_table(query)
     if not isinstance(query, exp.Select):
         return None
     parts = {name for name, part in query.args.items() if part} - _WRAPPING - ignored
     source = query.args["from_"].this if query.args.get("from_") else None
+    distinct = query.args.get("distinct")
+    if isinstance(source, exp.Table) and distinct and not distinct.args.get("on"):
+        parts.discard("distinct")
+    if counts.find_row_limit(query, skipped=True) is None:
+        parts.discard("limit")
     reads_all = len(query.selects) == 1 and isinstance(query.selects[0], exp.Star)
     plain = isinstance(source, exp.Table | exp.Subquery) and not any(
         source.args.get(name) for name in ("joins", "pivots", "laterals", "sample")
     )
     excludes = reads_all and any(query.selects[0].args.values())
     return source if reads_all and plain and not parts and not excludes else None
+
+
+def _find_divided_table(union: exp.Union) -> exp.Expr | None:
+    """The table that all branches of a UNION read, each all columns of some rows, or None."""
+    branches: list[exp.Expr] = [union]
+    tables: list[exp.Expr] = []
+    while branches:
+        branch = branches.pop().unnest()
+        if isinstance(branch, exp.Union):
+            branches += [branch.this, branch.expression]
+            continue
+        source = _find_wrapped_source(branch, frozenset(("where",)))
+        if not isinstance(source, exp.Table):
+            return None
+        tables.append(source)
+    return tables[0] if len({table.name.lower() for table in tables}) == 1 else None
 
 
 def _inline_plain_ctes(tree: exp.Expr) -> None:

@@ -30,12 +30,14 @@ from evalcore.sqlkit.schema import classify_type
 def is_condition_pushed_down(before: ParsedQuery, after: ParsedQuery) -> bool:
     """A condition stands nearer to the stored tables than it did, or over fewer of them.
 
-    A join condition sinks where it became a condition of a derived table or LATERAL.
+    A join condition sinks where it became a condition of a derived table or LATERAL. A test for
+    NULL that was added sinks nowhere.
     """
+    added = _count_null_tests(after) - _count_null_tests(before)
     was = [c for c in list_conditions(before) if c.node.find(exp.AggFunc) is None]
     # on one table: conditions on groups can stand nowhere else
     filters = [c for c in list_conditions(after) if c.is_filter and not c.node.find(exp.AggFunc)]
-    now = [c for c in filters if after.is_live(c.scope)]
+    now = [c for c in filters if after.is_live(c.scope) and c.bases not in added]
     return any(
         is_same_condition(high, low)
         and _is_lower(before, high, after, low)
