@@ -25,7 +25,6 @@ from tests.support.cosmetic_noise import NOISE
 from tests.support.cosmetic_rewrites import DISGUISES, disguise_sample
 from tests.support.engines import SERVERS, server_engine
 from tests.support.honest_rewrites import HONEST
-from tests.support.rows import each_row
 
 pytestmark = pytest.mark.slow
 
@@ -169,7 +168,7 @@ def test_no_disguise_earns_more_than_the_floor(
 
 
 @pytest.mark.sampled(6)
-@each_row("case", HONEST)
+@pytest.mark.parametrize("case", HONEST)
 def test_an_honest_rewrite_is_paid(
     benchmark: SqlOptimization, samples: list[Sample], case: str
 ) -> None:
