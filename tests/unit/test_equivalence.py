@@ -212,6 +212,7 @@ def test_what_does_not_end_is_an_error() -> None:
         ("SELECT absent FROM loans", "reference_fails"),
         ("SELECT id FROM loans WHERE 1 = 0 LIMIT 5", "few_databases"),
         ("SELECT status FROM loans LIMIT 1", "unstable"),
+        ("SELECT id, city::UUID FROM members", "reference_fails"),  # it runs on NULL alone
     ],
 )
 def test_what_the_reference_leaves_open_is_undecided(

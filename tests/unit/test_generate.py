@@ -281,6 +281,7 @@ DAY, NUMBER = r"\d{4}-\d{1,2}-\d{1,2}", r"-?\d+(\.\d+)?"
         ("mysql", "TIME_TO_SEC(note)", r"\d\d:\d\d:\d\d", 0.5),
         ("postgres", "note::date", rf"{DAY}|31 Dec 1999", 1),
         ("postgres", "to_date(note, 'YYYYMMDD')", r"\d{8}", 1),
+        ("postgres", "to_date(note, 'FMYYYY')", r"\d{4}", 1),
         ("postgres", "note::int", r"-?\d+", 1),
         ("postgres", "note::interval", r"[-:\d]+( (day|month|hour|minute|year)s?)?.*", 1),
         ("duckdb", "CAST(trim(note) AS DATE)", DAY, 1),
@@ -299,3 +300,19 @@ def test_columns_of_text_hold_what_statements_read_in_them(dialect, read, form, 
     ]
     matches = [text for text in texts if re.fullmatch(rf"(?:{form})(?:[ T]\d\d:\d\d:\d\d)?", text)]
     assert len(matches) >= share * len(texts) > 50
+
+
+@pytest.mark.parametrize(
+    ("dialect", "call"),
+    [
+        ("postgres", "to_date(note, '{}')"),
+        ("duckdb", "try_strptime(note, '{}')"),
+        ("mysql", "STR_TO_DATE(note, '{}')"),
+    ],
+)
+@pytest.mark.parametrize("form", ["YYYY YYYY", "%Y %Y", "%", "%Y-%m-%d %", "((%Y", "%-d", "%Q", ""])
+def test_a_format_that_nothing_is_written_in_is_passed_over(dialect, call, form):
+    schema = read_schema(("CREATE TABLE t (id INT PRIMARY KEY, note VARCHAR(40))",), dialect)
+    statements = [(f"SELECT {call.format(form)} FROM t WHERE id < 5", dialect)]
+    assert generate_databases(schema, statements, seed=3)
+    assert generate_edge_databases(schema, statements, seed=3)

@@ -80,7 +80,7 @@ class Decider:
         engine = self._open(question.engine)
         question = add_written_tables(question, answer)
         prepared = self.load_trials(question)
-        few = _shows_little(prepared.usable)
+        few = _shows_little(prepared)
         unstable = prepared.unstable > _MAX_UNSTABLE_RATIO * prepared.usual
         if unstable or not prepared.usable:
             return _build_undecided(prepared)
@@ -140,11 +140,13 @@ class Decider:
             return question_trials
 
 
-def _shows_little(usable: Sequence[Trial]) -> bool:
-    """Whether too few databases show something, unless one shows several rows."""
-    shown = list(trials.select_nonempty(usable))
+def _shows_little(prepared: Trials) -> bool:
+    """Whether too few databases show something, unless one shows several rows and the reference
+    runs on most: one that reads texts in a form which they lack runs on NULL alone."""
+    shown = list(trials.select_nonempty(prepared.usable))
     tables = (table for trial in shown for table in trial.expected.tables.values() if table)
-    return len(shown) < MIN_NONEMPTY and max((len(t.rows) for t in tables), default=0) < _MIN_ROWS
+    few_rows = max((len(t.rows) for t in tables), default=0) < _MIN_ROWS
+    return len(shown) < MIN_NONEMPTY and (few_rows or prepared.failed > len(prepared.usable))
 
 
 def _build_undecided(prepared: Trials) -> Equivalence:

@@ -127,8 +127,7 @@ def _list_cells(form: str, dialect: str) -> Sequence[str]:
 def _format_moment(moment: str, form: str) -> str:
     if "%" not in form:
         return moment
-    form = form.replace("%-", "%").replace("%f", "000000")
-    return datetime.fromisoformat(moment).strftime(form)
+    return datetime.fromisoformat(moment).strftime(form.replace("%f", "000000"))
 
 
 def iter_readings(columns: Iterable[exp.Column]) -> Iterator[Reading]:
@@ -151,7 +150,7 @@ def _read_in(node: exp.Expr, parent: exp.Expr | None) -> tuple[str, bool] | None
         form = next((form for form, pattern in _TYPES.items() if pattern.fullmatch(kind)), "")
         return (form, not isinstance(parent, exp.TryCast)) if form else None
     if isinstance(parent, exp.StrToDate | exp.StrToTime):
-        return (parent.text("format"), True) if parent.text("format") else None
+        return _read_format(parent.text("format"), True)
     if isinstance(parent, exp.Substring) and node is parent.this:
         cut = f"{parent.text('start')},{parent.text('length')}"
         return ("date", False) if cut in _CUTS else None
@@ -165,9 +164,19 @@ def _read_in(node: exp.Expr, parent: exp.Expr | None) -> tuple[str, bool] | None
         return ("date", False) if dated else None
     if isinstance(parent, exp.Anonymous) and "strptime" in parent.name.lower():
         formats = [each.name for each in parent.expressions if isinstance(each, exp.Literal)]
-        return (formats[0], not parent.name.lower().startswith("try")) if formats else None
+        return _read_format(next(iter(formats), ""), not parent.name.lower().startswith("try"))
     if parent is not None and _calls_dates(parent) and not isinstance(parent, exp.CurrentDate):
         return "time" if _CLOCK_CALLS.fullmatch(_name_call(parent)) else "date", False
+    return None
+
+
+def _read_format(form: str, strict: bool) -> tuple[str, bool] | None:
+    """The format of days and times in which a text is read: none that Python cannot write and read
+    back, such as one that asks for the year twice."""
+    form = form.replace("%-", "%").replace("FM", "")  # which leave out zeros and blanks
+    with suppress(ValueError, re.error):
+        datetime.strptime(_format_moment(_MOMENTS[0], form), form)
+        return (form, strict) if "%" in form else None
     return None
 
 
