@@ -26,9 +26,9 @@ def find_alike_name(name: object, names: Iterable[str], cutoff: float = 0.6) -> 
     return next(iter(get_close_matches(str(name)[:80], list(names), 1, cutoff)), "")
 
 
-def suggest_name(problem: str, name: object, names: Iterable[str]) -> str:
+def suggest_name(problem: str, name: object, names: Iterable[str], cutoff: float = 0.6) -> str:
     """The problem of an unknown name, with the name that is most like it, where one is."""
-    alike = find_alike_name(name, names)
+    alike = find_alike_name(name, names, cutoff)
     return Note("did_you_mean", problem=problem, name=alike) if alike else problem
 
 

@@ -67,7 +67,9 @@ def add_run_flags(sub: argparse.ArgumentParser) -> None:
     sub.add_argument(
         "--dataset", metavar="PATH|NAME", help="dataset to use (default: the bundled cases)"
     )
-    sub.add_argument("--max-samples", type=int, metavar="N", help="at most N cases per benchmark")
+    sub.add_argument(
+        *("--max-samples", "--limit"), type=int, metavar="N", help="at most N cases per benchmark"
+    )
     sub.add_argument(
         "--seed",
         type=int,

@@ -152,6 +152,26 @@ def test_errors_of_the_command_line_are_translated(capsys, words, message):
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["board", "--suit", "sql", "--colour"], "unknown arguments: --colour"),
+        (["show", "r", "--jsn"], "unknown arguments: --jsn (did you mean --json?)"),
+        (["--lang", "zh", "show", "r", "--jsn=1"], "--jsn=1（是否想写 --json？）"),
+    ],
+)
+def test_an_unknown_flag_is_answered_with_the_one_that_was_meant(capsys, words, message):
+    with pytest.raises(SystemExit) as end:
+        main(words)
+    assert end.value.code == 2
+    assert capsys.readouterr().err.endswith(f"{message}\n")
+
+
+def test_the_number_of_cases_has_the_name_that_other_frameworks_give_it():
+    words = ["run", "--target", "control:null", "--benchmarks", "bfcl", "--limit", "7"]
+    assert build_parser().parse_args(words).max_samples == 7
+
+
 @pytest.mark.parametrize(("language", "way"), [("en", "install it with: "), ("zh", "请运行：")])
 def test_a_terminal_is_told_commands_and_not_the_way_of_the_pages(capsys, language, way):
     with use_language(language):
