@@ -35,6 +35,7 @@ from evalcore.sqlkit.equivalence.row_limits import compare_row_limits
 from evalcore.sqlkit.equivalence.trials import Trial, Trials
 from evalcore.sqlkit.generate import Database, list_row_limits
 from evalcore.sqlkit.prover import prove_equivalence
+from evalcore.sqlkit.result_tables import ResultTable
 from evalcore.sqlkit.schema import read_schema
 
 #: So many databases must show something, or agreement on them says nothing.
@@ -141,12 +142,18 @@ class Decider:
 
 
 def _shows_little(prepared: Trials) -> bool:
-    """Whether too few databases show something, unless one shows several rows and the reference
-    runs on most: one that reads texts in a form which they lack runs on NULL alone."""
+    """Whether too few databases show something, unless one shows several rows; rows with a column
+    of NULL alone show nothing where the reference fails on most: it fails on any other value."""
     shown = list(trials.select_nonempty(prepared.usable))
     tables = (table for trial in shown for table in trial.expected.tables.values() if table)
-    few_rows = max((len(t.rows) for t in tables), default=0) < _MIN_ROWS
-    return len(shown) < MIN_NONEMPTY and (few_rows or prepared.failed > len(prepared.usable))
+    fails = prepared.failed > len(prepared.usable)
+    return len(shown) < MIN_NONEMPTY and all(
+        len(table.rows) < _MIN_ROWS or (fails and _has_empty_column(table)) for table in tables
+    )
+
+
+def _has_empty_column(table: ResultTable) -> bool:
+    return any(all(cell is None for cell in cells) for cells in zip(*table.rows, strict=True))
 
 
 def _build_undecided(prepared: Trials) -> Equivalence:
