@@ -9,6 +9,7 @@ import gc
 import importlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -25,6 +26,10 @@ if "PYTEST_XDIST_WORKER" not in os.environ:  # workers share the folder of the o
 for variable in ("EVALBOARD_LANG", "LC_ALL", "LC_MESSAGES"):
     os.environ.pop(variable, None)
 os.environ["LANG"] = "C.UTF-8"
+
+# A shell starts what runs in the background with Ctrl+C ignored; tests send it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 #: Files that take a minute or more: they begin first, so that none is waited for at the end.
 _LONG = frozenset(

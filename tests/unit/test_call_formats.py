@@ -7,7 +7,8 @@ import random
 import pytest
 
 from evalcore.call_formats import load_formats, read_calls, split_marked_thought
-from tests.support.call_spellings import EMPTY, ONE, SPELLINGS, TOOLS, TWO, dump, objects, python
+from tests.support.call_spellings import SPELLINGS
+from tests.support.call_writers import EMPTY, ONE, TOOLS, TWO, dump, objects, python
 from tests.support.hangs import stop_hang
 from tests.support.rows import each_row
 

@@ -7,7 +7,7 @@ import pytest
 from evalcore.call_formats import read_calls, split_marked_thought
 from evalcore.targets.endpoint.dialect import split_thought
 from tests.support import damaged_spellings, damaged_spellings_later
-from tests.support.call_spellings import TOOLS
+from tests.support.call_writers import TOOLS
 from tests.support.rows import each_row
 
 pytestmark = pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")

@@ -36,7 +36,8 @@ from evalcore.targets import failures
 from evalcore.targets.endpoint.select import create_dialect
 from tests.support import stored_runs
 from tests.support.boards import settings_in
-from tests.support.call_spellings import ONE, SPELLINGS, TOOLS, TWO
+from tests.support.call_spellings import SPELLINGS
+from tests.support.call_writers import ONE, TOOLS, TWO
 from tests.support.fuzz import distorted, fuzz, lines, mangled, refusal, written
 from tests.support.log_fixtures import FIXTURES
 from tests.support.provider_exchanges import EXCHANGES
