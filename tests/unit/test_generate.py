@@ -316,3 +316,15 @@ def test_a_format_that_nothing_is_written_in_is_passed_over(dialect, call, form)
     statements = [(f"SELECT {call.format(form)} FROM t WHERE id < 5", dialect)]
     assert generate_databases(schema, statements, seed=3)
     assert generate_edge_databases(schema, statements, seed=3)
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["1e400", "'2024-13-45'", "'0000-00-00'", "'99999-01-01'", "'２０２４-０１-０１'", "'²'", "''"],
+)
+@pytest.mark.parametrize("dialect", ["sqlite", "mysql"])
+def test_a_constant_that_is_no_day_or_number_breaks_nothing(dialect, value):
+    schema = read_schema(("CREATE TABLE t (id INT PRIMARY KEY, note VARCHAR(40))",), dialect)
+    statements = [(f"SELECT id FROM t WHERE date(note) < {value} OR note = {value}", dialect)]
+    assert generate_databases(schema, statements, seed=1)
+    assert generate_edge_databases(schema, statements, seed=1)

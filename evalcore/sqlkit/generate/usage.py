@@ -113,7 +113,7 @@ def read_usage(statements: tuple[tuple[str, str], ...]) -> Usage:
     lists: Any = {name: tuple(dict.fromkeys(merge(name))) for name in names}
     return Usage(
         columns=frozenset() if everything else frozenset(merge("columns")),
-        lengths=tuple(int(n) for n in numbers if n == int(n) and 0 < n <= _MAX_LENGTH),
+        lengths=tuple(int(n) for n in numbers if 0 < n <= _MAX_LENGTH and n == int(n)),
         literals={name: tuple(values) for name, values in literals.items()},
         numbers=numbers,
         takes_lengths=any(usage.takes_lengths for usage in usages),
