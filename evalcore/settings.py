@@ -150,6 +150,20 @@ class Settings(Record, frozen=True):
         return (self.runs_dir, Path(self.shipped) / "runs")
 
 
+def explain_disk_error(error: OSError, data: str | Path) -> str:
+    """What the disk refuses and where; names the setting where it is a data folder that nothing
+    can be written into."""
+    problem, folder = error.strerror or str(error), Path(data).absolute()
+    if not isinstance(error.filename, str):
+        return problem
+    place = Path(error.filename).absolute()
+    there = next(path for path in (folder, *folder.parents) if path.exists())
+    is_data = place.is_relative_to(folder) or folder.is_relative_to(place)
+    if is_data and not (there.is_dir() and os.access(there, os.W_OK)):
+        return Note("data_unwritable", path=folder, problem=problem)
+    return Note("located", location=error.filename, problem=problem)
+
+
 def relative_to_root(path: Path) -> str:
     """Return a path as it is recorded: relative to this installation if it is inside."""
     path = path.resolve()

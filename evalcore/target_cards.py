@@ -23,7 +23,7 @@ from evalcore.access.redaction import mask_target
 from evalcore.errors import FileError, IndexFileError, UsageError
 from evalcore.i18n import Note
 from evalcore.records import Record, from_json
-from evalcore.settings import Settings
+from evalcore.settings import Settings, explain_disk_error
 from evalcore.store.tinydb_storage import AtomicStorage, KeyedDatabase, file_signature
 
 # Cards are typed in the app, so they are hostile text and live in a TinyDB file of their own: the
@@ -101,7 +101,7 @@ def save_card(settings: Settings, visitor: Visitor, key: str, card: TargetCard) 
     except Timeout:
         raise IndexFileError(Note("card_locked", path=path)) from None
     except OSError as error:
-        raise IndexFileError(Note("index_unchanged", path=path, problem=error.strerror)) from None
+        raise IndexFileError(explain_disk_error(error, settings.data)) from None
 
 
 def check_target_card(card: TargetCard) -> None:

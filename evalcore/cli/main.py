@@ -59,9 +59,9 @@ from evalcore.cli.terminal import (
     use_language,
 )
 from evalcore.errors import EvalboardError
-from evalcore.i18n import LANGUAGES, Note
+from evalcore.i18n import LANGUAGES
 from evalcore.plain_text import to_terminal_text
-from evalcore.settings import override_data_folder
+from evalcore.settings import explain_disk_error, load_settings, override_data_folder
 
 DONE, BAD = 0, 2
 SIGNALLED = 128  # and the number of the signal, as shells have it
@@ -102,9 +102,7 @@ def _call_verb(args: argparse.Namespace) -> int:
         sys.stderr.close()
         return DONE
     except OSError as error:  # a folder that cannot be written, a full disk
-        problem = error.strerror or str(error)
-        where = error.filename
-        say_always(Note("located", location=where, problem=problem) if where else problem)
+        say_always(explain_disk_error(error, load_settings(getattr(args, "data", None)).data))
         return BAD
     except Interrupted as stop:
         say_always(tr("cli.run.interrupted", command=stop.command))

@@ -26,9 +26,11 @@ from evalcore.store.seal import SealReport, SealStatement
 def seal_run(folder: RunFolder, key: SigningKey, settings: Settings) -> tuple[SealReport, str]:
     """Sign a run that has ended; also returns why its bundle is not covered, "" where it is.
 
-    Raises RunBusy while a worker is at it, UsageError for a run without a result and for a folder
-    that cannot be written, RunFolderError for one that is damaged.
+    Raises RunBusy while a worker is at it, UsageError for a run without a result, for a shipped
+    one and for a folder that cannot be written, RunFolderError for one that is damaged.
     """
+    if folder.path.resolve().parent == settings.run_roots[-1].resolve():  # within the package
+        raise UsageError(Note("run_shipped", run=folder.run_id))
     if folder.read_summary() is None:
         raise UsageError(Note("seal_no_result", run=folder.run_id))
     bundle, why = _try_bundle(folder, settings)  # asks whether a worker is at it, by the lock

@@ -69,3 +69,31 @@ def test_other_verbs_open_their_engines_below_a_relative_folder(
     main([verb, *flags.get(verb, []), "--data", "chosen"])
     assert {folder.parent.resolve() for folder in opened} == {tmp_path / "chosen" / "engines"}
     assert not (tmp_path / "default").exists()
+
+
+CASES = str(settings.ROOT / "datasets" / "sql_understanding" / "sql_identification.jsonl")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "run --target baseline:sqlglot --benchmarks sql_understanding --max-samples 1",
+        "import tests/fixtures/logs/inspect",
+        f"datasets validate {CASES} --benchmark sql_understanding",
+        "index rebuild",
+    ],
+)
+def test_a_data_folder_that_cannot_be_written_is_named_with_its_setting(words, tmp_path, capsys):
+    data = tmp_path / "data"
+    data.write_text("a file")
+    assert main([*words.split(), "--data", str(data)]) == 2
+    error = capsys.readouterr().err
+    assert str(data) in error
+    assert "EVALBOARD_DATA" in error
+
+
+def test_nothing_is_written_into_the_shipped_runs(tmp_path, capsys):
+    key = str(tmp_path / "key.pem")
+    main(["seal", "keygen", "--key-file", key])
+    assert main(["seal", "shipped-baseline-sqlglot", "--key-file", key]) == 2
+    assert "read only" in capsys.readouterr().err

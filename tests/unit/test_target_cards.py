@@ -150,7 +150,7 @@ def test_a_file_edited_by_hand_is_checked_too(settings: Settings, card: str) -> 
 
 def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("a file")
-    with pytest.raises(IndexFileError, match="nothing was changed"):
+    with pytest.raises(IndexFileError, match="EVALBOARD_DATA"):
         save_card(Settings(data=str(tmp_path / "data")), ANYBODY, "openai:small", CARD)
 
 

@@ -37,7 +37,7 @@ from evalcore.runner.jobs import (
     acquire_job_lock,
     write_job_status,
 )
-from evalcore.settings import override_data_folder
+from evalcore.settings import explain_disk_error, override_data_folder
 
 _BETWEEN_STEPS = 0.3  # seconds between two counts that a job writes
 _PROGRESS_STEP = re.compile(r"(\d{1,9}) of (\d{1,9})\b")
@@ -83,7 +83,7 @@ def _reply_to(function: Callable[..., Any], task_input: TaskInput, answer: int) 
     try:
         return TaskReply(ok=_call(function, task_input, context))
     except _EXPECTED as error:
-        text = str(error) or Note("job_memory")
+        text = _explain_failure(error, task_input) or Note("job_memory")
     except Exception as error:
         traceback.print_exc()
         text = f"{type(error).__name__}: {error}"
@@ -155,12 +155,20 @@ def _work_on_job(task: Task, function: Callable[..., Any], task_input: TaskInput
     except _JobTimeout:
         update_status(state="failed", error=task.timeout)
     except _EXPECTED as error:
-        text = scrub_secrets(str(error) or type(error).__name__, keys)
+        text = _explain_failure(error, task_input) or type(error).__name__
+        text = scrub_secrets(text, keys)
         update_status(state="failed", error=cut_note(text, 1000))
     except Exception as error:
         update_status(state="failed", error=Note("job_unexpected", kind=type(error).__name__))
         raise
     return 0 if job.state == "done" else 1
+
+
+def _explain_failure(error: Exception, task_input: TaskInput) -> str:
+    """An error that is expected, in words; "" where it has none."""
+    if isinstance(error, OSError):
+        return explain_disk_error(error, task_input.settings.data)
+    return str(error)
 
 
 def _raise_cancelled(number: int, frame: object) -> NoReturn:
