@@ -45,6 +45,7 @@ from evalcore.views.case_points import Points
 SOURCES = HERE, PUBLISHED = ("here", "published")
 REFERENCE_MARK = "/"  # parts of the reference of a row: publisher, month, id
 _boards: SingleFlightCache[PublishedBoard] = SingleFlightCache(64)
+_setups: SingleFlightCache[tuple[str, ...]] = SingleFlightCache(64)
 
 
 class PublishedColumn(Column, frozen=True):
@@ -110,8 +111,12 @@ def select_entries(publication: Publication, month: str, setup: str) -> list[Pub
 def list_setups(publication: Publication, month: str = "") -> list[str]:
     """The ways of measuring that are never ranked together, the most frequent first."""
     last = month or publication.months[0]
-    counts = Counter(entry.setup_key for entry in publication.entries if entry.month <= last)
-    return sorted(counts, key=lambda setup: (-counts[setup], setup))
+
+    def count_setups() -> tuple[str, ...]:
+        counts = Counter(entry.setup_key for entry in publication.entries if entry.month <= last)
+        return tuple(sorted(counts, key=lambda setup: (-counts[setup], setup)))
+
+    return [*_setups.get((publication.signature, last), count_setups)]
 
 
 def describe_setup(publication: Publication, setup: str) -> dict[str, str]:
