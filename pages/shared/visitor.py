@@ -103,14 +103,18 @@ def _draw_passcode_form() -> None:
             _draw_passcode_field("sidebar")
 
 
-def draw_sign_in_here() -> None:
-    """The same on the page that was refused: on a phone the sidebar is folded away."""
+def draw_sign_in_here() -> bool:
+    """The same on the page that was refused: on a phone the sidebar is folded away. Tells whether
+    there is a way in."""
     mode = policy.resolve_access_mode(settings.load_settings(), current_visitor())
     if mode == "passcode" and not _has_no_passcode():
         with st.container(width=360):
             _draw_passcode_field("page")
-    elif mode == "oidc" and not login.build_account_id(st.user.to_dict()) and _can_login():
+        return True
+    if mode == "oidc" and not login.build_account_id(st.user.to_dict()) and _can_login():
         _offer_login("page")
+        return True
+    return False
 
 
 def _has_no_passcode() -> bool:

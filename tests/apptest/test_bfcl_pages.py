@@ -96,14 +96,14 @@ def test_an_answer_without_a_call_is_said_to_be_one(store, language, text):
 
 def test_badges_tell_group_format_mode_and_flag(store):
     message = badges(open_case(store, "fenced"))
-    for text in ("No call could be parsed", "Lost to format", "asked in the prompt"):
+    for text in ("No call could be parsed", "Lost to format", "Asked in the prompt"):
         assert text in message
     assert "Flagged official entry" not in message
     app = open_case_again("value")
     assert "Flagged official entry" in badges(app)
     assert "ArrayList" in app.info[0].value.replace("\\", "")
     assert "Abstained" in badges(open_case_again("abstained"))
-    assert "asked with native tools" in badges(open_case_again(NATIVE))
+    assert "Asked with native tools" in badges(open_case_again(NATIVE))
 
 
 def test_a_native_answer_shows_its_calls_as_the_answer(store):

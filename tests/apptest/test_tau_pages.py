@@ -63,7 +63,7 @@ def cells(app):
 @pytest.mark.parametrize(
     ("language", "heading", "user", "ended"),
     [
-        ("en", "Conversation", "User (simulated)", "End: the user ended the conversation"),
+        ("en", "Conversation", "User (simulated)", "End: The user ended the conversation"),
         ("zh", "对话", "用户（模拟）", "结束：用户结束了对话"),
     ],
 )
@@ -100,7 +100,7 @@ def test_what_the_agent_is_told_is_folded_and_holds_nothing_of_the_task(tmp_path
     [
         (
             "en",
-            ["answer limit reached", "Turns not recognized by the user: 2", "What the user"],
+            ["Answer limit reached", "Turns not recognized by the user: 2", "What the user"],
         ),
         ("zh", ["达到回答数上限", "用户未识别的轮次：2", "用户的目标"]),
     ],
@@ -151,7 +151,7 @@ def test_calls_in_the_prompt_are_told_from_words(tmp_path, store, folder):
     assert "Unreadable call" in labels
     assert "Which one?" in [text.value for text in app.text]
     assert "As the target wrote it" in labels
-    assert "asked for thought and action" in plain(app)
+    assert "Asked for thought and action" in plain(app)
 
 
 def episode(*messages, **state):

@@ -102,7 +102,7 @@ def collect_identities(board: Board) -> dict[str, list[str]]:
 def test_somebody_on_the_list_launches_and_leaves(board, page):
     begun = f"{board.launch}?benchmark=sql_understanding"
     page.goto(begun)
-    page.get_by_text("This needs a login").wait_for()
+    page.get_by_text("Runs cannot be started here").wait_for()
     assert page.get_by_role("button", name="Start").count() == 0
     log_in(page, board, ADA)
     expect(page.get_by_text(ADA["name"])).to_be_visible()
@@ -127,7 +127,7 @@ def test_somebody_on_the_list_launches_and_leaves(board, page):
     expect(page.locator(".stMarkdownBadge", has_text="Done")).to_be_visible()
     assert page.get_by_role("button", name="Delete").count() == 0
     page.goto(board.launch)
-    page.get_by_text("This needs a login").wait_for()
+    page.get_by_text("Runs cannot be started here").wait_for()
     assert collect_identities(board) == {}
 
 
@@ -174,4 +174,4 @@ def test_neither_the_way_back_of_another_browser_nor_a_made_up_cookie_logs_in(bo
     )
     page.goto(board.launch)
     outside(page)
-    page.get_by_text("This needs a login").wait_for()
+    page.get_by_text("Runs cannot be started here").wait_for()

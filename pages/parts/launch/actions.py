@@ -331,8 +331,9 @@ def draw_launch_refused(reason: str) -> None:
     mode = policy.resolve_access_mode(settings.load_settings(), visitor.current_visitor())
     with st.container(border=True, gap="small"):
         st.markdown(f"#### :material/lock: {tr('access.closed')}")
-        st.markdown(escape_markdown(reason[:1].upper() + reason[1:], 400))
-        visitor.draw_sign_in_here()
+        reason_place = st.container()
+        if not visitor.draw_sign_in_here():
+            reason_place.markdown(escape_markdown(reason[:1].upper() + reason[1:], 400))
         st.caption(tr(f"access.how.{mode}"))
         with st.container(horizontal=True):
             widgets.draw_link(page_links.RANKING, tr("access.board"), "leaderboard")

@@ -120,7 +120,7 @@ def draw_benchmark_prompts(row: Row, settings: Settings) -> None:
         with st.expander(tr("methodology.prompt_later", count=len(later))):
             _draw_prompt_messages(later)
     if prompt.mode:
-        st.caption(escape_markdown(evidence.mode_title(prompt.mode)).capitalize())
+        st.caption(escape_markdown(evidence.mode_title(prompt.mode)))
     if prompt.mode == _NATIVE:
         st.caption(tr("methodology.prompt_native"))
     names = {"run": escape_markdown(prompt.run_id), "case": escape_markdown(prompt.case)}
