@@ -112,19 +112,19 @@ def check_target_card(card: TargetCard) -> None:
 
 def find_card_problems(card: TargetCard) -> dict[str, str]:
     """Describe, by field, what each invalid field has to look like; empty for a valid card."""
-    problems = {
-        field: f"one line of at most {longest} characters"
+    problems: dict[str, str] = {
+        field: Note("card_text", most=longest)
         for field, longest in LONGEST.items()
         if len(text := getattr(card, field)) > longest or not text.isprintable()
     }
     if card.parameters is not None and not 0 < card.parameters < 1e6:
-        problems["parameters"] = "a number of billions above 0"
+        problems["parameters"] = Note("card_parameters")
     if card.released and not _DATE.fullmatch(card.released):
-        problems["released"] = "a date as 2026, 2026-11 or 2026-11-20"
+        problems["released"] = Note("card_date")
     if card.site and not _web_address(card.site):
-        problems.setdefault("site", "an address that starts with https://")
+        problems.setdefault("site", Note("card_site"))
     if card.logo and not card.logo.startswith(_LOGO):
-        problems.setdefault("logo", "an image that this app has processed")
+        problems.setdefault("logo", Note("card_logo"))
     return problems
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from evalcore.cli.terminal import get_language, tr
-from evalcore.errors import FileError, UsageError
+from evalcore.errors import FileError, UsageError, join_notes
 from evalcore.i18n import Note, name_term
 from evalcore.plain_text import align_columns
 
@@ -184,7 +184,7 @@ def _compare_runs(args: argparse.Namespace) -> int:
         roots, comparison_runs.validate_compared_runs(args.runs)
     )
     if comparison.excluded:
-        raise UsageError("; ".join(excluded.reason for excluded in comparison.excluded))
+        raise UsageError(join_notes([excluded.reason for excluded in comparison.excluded]))
     report = comparison_report.build_comparison_report(
         roots, comparison, args.base, benchmark=args.benchmark, metric=args.metric, cases=args.cases
     )

@@ -299,7 +299,7 @@ def format_report(report: list[Check]) -> str:
     for check in report:
         if check.group != group:
             group = check.group
-            lines += ["", say(group)]
+            lines += ["", tr("cli.doctor.keys") if group == "key" else say(group)]
         mark, name = pad_cell(say(marks[check.status]), 8), pad_cell(say(check.name), width)
         lines.append(f"  {mark}{name}  {check.detail}".rstrip())
         if check.remedy and check.status != "ok":

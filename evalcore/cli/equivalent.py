@@ -157,7 +157,8 @@ def _format_counts(counts: dict[str, int]) -> str:
 
 def _format_decision(decision: PairDecision) -> str:
     """The decision for people, with the database on which the statements differ."""
-    lines = [f"{decision.status}: {tr_note(decision.message)}"]
+    status = tr(f"equivalent.is.{decision.status}").lower()
+    lines = [f"{status}: {tr_note(decision.message)}"]
     example = decision.counterexample
     if example is not None:
         for name, table in example.tables.items():

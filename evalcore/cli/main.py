@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import os
 import signal
 import sys
 import traceback
@@ -59,7 +60,7 @@ from evalcore.cli.terminal import (
     use_language,
 )
 from evalcore.errors import EvalboardError
-from evalcore.i18n import LANGUAGES
+from evalcore.i18n import DEFAULT, LANGUAGES, name_code
 from evalcore.plain_text import to_terminal_text
 from evalcore.settings import explain_disk_error, load_settings, override_data_folder
 
@@ -92,14 +93,17 @@ def _call_verb(args: argparse.Namespace) -> int:
     verb: Callable[[argparse.Namespace], int] = args.verb
     try:
         with override_data_folder(getattr(args, "data", None)):
-            return verb(args)
+            status = verb(args)
+        sys.stdout.flush()
+        return status
     except EvalboardError as error:
         if get_amount() == "verbose":
             print(to_terminal_text(traceback.format_exc()), end="", file=sys.stderr)
         say_always(error)
         return BAD
     except BrokenPipeError:  # the reader of our output has gone, for example `| head`
-        sys.stderr.close()
+        sys.stdout = io.StringIO()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # where what is left goes at the end
         return DONE
     except OSError as error:  # a folder that cannot be written, a full disk
         say_always(explain_disk_error(error, load_settings(getattr(args, "data", None)).data))
@@ -242,8 +246,9 @@ def _print_listing(args: argparse.Namespace) -> int:
     from evalcore.views import payloads
 
     settings = load_operator_settings(args)
-    rows = payloads.build_listing(args.what, settings)
-    text = payloads.as_text(rows, get_language())
+    language = DEFAULT if args.json else get_language()
+    rows = payloads.build_listing(args.what, settings, language)
+    text = payloads.as_text(rows, language)
     print(json.dumps(rows, ensure_ascii=False) if args.json else text)
     for problem in payloads.find_listing_problems(args.what, settings):
         print(tr_note(problem), file=sys.stderr if args.json else sys.stdout)
@@ -288,7 +293,8 @@ def _score_predictions(args: argparse.Namespace) -> int:
         args.out,
         load_operator_settings(args),
     )
-    print(json.dumps(counts) if args.json else f"{args.out}: {counts}")
+    outcomes = (f"{name_code(name, get_language(), 'outcome')} {n}" for name, n in counts.items())
+    print(json.dumps(counts) if args.json else f"{args.out}: {', '.join(outcomes)}")
     return DONE
 
 

@@ -59,7 +59,8 @@ class CommandParser(argparse.ArgumentParser):
                     flag = parts["names"].split()[0].partition("=")[0]
                     actions = (action for verb in walk_parsers(self) for action in verb._actions)
                     flags = [name for action in actions for name in action.option_strings]
-                    message = tr_note(suggest_name(message, flag, flags, 0.75))
+                    if flag not in flags:  # else another action of the verb has it
+                        message = tr_note(suggest_name(message, flag, flags, 0.75))
                 break
         self.print_usage(sys.stderr)
         self.exit(2, f"{tr('cli.error.line', program=self.prog, message=message)}\n")

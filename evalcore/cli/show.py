@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from evalcore.cli.run import load_operator_settings
 from evalcore.cli.terminal import LAYOUTS, get_language, tr, tr_note
 from evalcore.errors import UsageError
-from evalcore.i18n import DEFAULT, Note
+from evalcore.i18n import DEFAULT, Note, name_code
 
 if TYPE_CHECKING:
     from evalcore.results import RunSummary
@@ -139,8 +139,9 @@ def _print_problems(problems: RunProblems, summary: RunSummary, limit: int) -> N
         lines = [to_single_line(tr_note(error.note), 300)] if error.note else []
         remedy = find_remedy(error.outcome, error.reason, summary.run_id, get_language())
         lines += [f"{tr('cli.show.remedy')}: {remedy}"] if remedy else []
-        reason = f": {error.reason}" if error.reason else ""
-        title = f"{error.benchmark}: {error.cases} {error.outcome}{reason}"
+        outcome = name_code(error.outcome, get_language(), "outcome")
+        reason = name_code(error.reason, get_language(), "reason", "cause")
+        title = f"{error.benchmark}: {error.cases} {outcome}" + (f": {reason}" if reason else "")
         blocks.append(TextBlock(title, "\n".join(lines) or tr("cli.show.no_remedy")))
     for benchmark in summary.benchmarks:
         failed = [case for case in problems.failed if case.benchmark == benchmark]
@@ -148,7 +149,11 @@ def _print_problems(problems: RunProblems, summary: RunSummary, limit: int) -> N
             continue
         numbered = summary.epochs > 1
         rows = [
-            (f"{c.metric}/{c.id}" + (f" #{c.epoch}" if numbered else ""), c.cause, tr_note(c.note))
+            (
+                f"{c.metric}/{c.id}" + (f" #{c.epoch}" if numbered else ""),
+                name_code(c.cause, get_language(), "cause", "reason"),
+                tr_note(c.note),
+            )
             for c in failed[:limit]
         ]
         rest = len(failed) - len(rows)

@@ -25,7 +25,7 @@ from evalcore.settings import Settings
 from evalcore.target_cards import TargetCard, colour_of, load_cards
 from evalcore.views import board_titles, boards, payloads, stored_boards
 from evalcore.views.board_table import RankingView
-from evalcore.views.board_titles import Options, collect_options, display_name
+from evalcore.views.board_titles import Options, collect_options, column_title, display_name
 from evalcore.views.boards import Board
 from evalcore.views.comparability import describe_comparability
 from evalcore.views.payloads import to_json_value
@@ -166,15 +166,18 @@ def _build_listing_table(ranking: RankingView, language: str = DEFAULT) -> Repor
     columns = ("Rank", "Target", "Score", "95% interval", "Rank interval", "Status")
     board, order = ranking.board, ranking.order
     shown = board.columns if order == SUITE else {order: board.columns[order]}
-    labels = " + ".join(column.label or key for key, column in shown.items())
+    labels = " + ".join(
+        column_title(column, language) if language != DEFAULT else column.label or key
+        for key, column in shown.items()
+    )
     benchmarks = list(board.columns) if len(board.columns) > 1 else []
     rows = tuple(
         (
             _format_listing_value(row["rank"], "{}"),
             row["identity"],
             _format_listing_value(row["score"], "{:.1f}"),
-            _format_listing_range(row["low"], row["high"], "{:.1f}"),
-            _format_listing_range(row["rank_low"], row["rank_high"], "{}"),
+            _format_listing_range(row["low"], row["high"], "{:.1f}", language),
+            _format_listing_range(row["rank_low"], row["rank_high"], "{}", language),
             name_term(row["status"], language),
             *(_format_listing_value(row["scores"][name], "{:.1f}") for name in benchmarks),
             _format_listing_value(row["cost"], "{:.4f}"),
@@ -196,10 +199,10 @@ def _format_listing_value(value: float | None, form: str) -> str:
     return NOT_RUN if value is None else form.format(value)
 
 
-def _format_listing_range(low: float | None, high: float | None, form: str) -> str:
+def _format_listing_range(low: float | None, high: float | None, form: str, language: str) -> str:
     if low is None or high is None:
         return NOT_RUN
-    return f"{form.format(low)} to {form.format(high)}"
+    return t("cli.report.interval", language, low=form.format(low), high=form.format(high))
 
 
 FORMATS: dict[str, Callable[[RankingView], str]] = {

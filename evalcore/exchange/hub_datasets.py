@@ -163,11 +163,12 @@ def translate_hub_errors(
     except errors.HfHubHTTPError as error:
         message = _describe_refusal(dataset, revision, error, has_token=token is not None)
     except errors.OfflineModeIsEnabled:
-        message = "HF_HUB_OFFLINE disables the network; unset it, or fetch on another machine"
+        message = Note("fetch_offline")
     except errors.HFValidationError:
-        message = f"{dataset!r} is not a dataset name; use the form OWNER/NAME"
+        message = Note("fetch_name", name=repr(dataset))
     except (errors.LocalEntryNotFoundError, errors.FileMetadataError, httpx2.HTTPError) as error:
-        why = scrub_secrets(f"from {endpoint}: {first_line(error)}", [token])
+        problem = scrub_secrets(first_line(error), [token])
+        why = Note("fetch_from", source=endpoint, problem=problem)
         message = Note("fetch_network", what=dataset, why=why)
     else:
         return
@@ -181,18 +182,15 @@ def _describe_refusal(dataset: str, revision: str, error: Any, *, has_token: boo
     if isinstance(error, errors.GatedRepoError) or status in _NOT_ALLOWED:
         page = f"{HUB}/datasets/{dataset}"
         if has_token:
-            return (
-                f"the token is not granted access to {dataset}: accept its terms at {page} with "
-                "the account of HF_TOKEN, or set a token that is valid and may read it"
-            )
+            return Note("fetch_no_access", what=dataset, page=page)
         return Note("fetch_token", what=dataset, page=page)
     if isinstance(error, errors.RevisionNotFoundError):
-        return f"{dataset} has no revision {revision!r}"
+        return Note("fetch_revision", what=dataset, revision=repr(revision))
     if status == 404:
-        return f"the Hub has no dataset {dataset} that this token can read; check its name"
+        return Note("fetch_none", what=dataset)
     if status == 429:
-        return f"{dataset}: the Hub is limiting requests; wait, or set HF_TOKEN"
-    return f"{dataset} cannot be fetched: the Hub answers {status}; try again later"
+        return Note("fetch_limited", what=dataset)
+    return Note("fetch_answer", what=dataset, status=status)
 
 
 def first_line(error: Exception) -> str:

@@ -41,7 +41,14 @@ _SYSTEM_ERRORS = (
 _READER_ERRORS = (
     *("JSON_ARRAY", "JSON_COLON", "JSON_COMMA", "JSON_CONTROL", "JSON_ESCAPE", "JSON_EXTRA"),
     *("JSON_NAME", "JSON_OBJECT", "JSON_STRING", "JSON_VALUE", "ZIP_NONE"),
+    *("CODEC_END", "CODEC_NEXT", "CODEC_START", "DNS_AGAIN", "DNS_NAME", "READ_TRUNCATED"),
 )
+#: Texts of msgspec, the codecs and Python about what they read, with the placeholders of `os.json`.
+_READER_PATTERNS = (
+    *("READ_AT", "READ_GOT", "READ_LENGTH", "READ_BOUND", "READ_UNKNOWN", "READ_MISSING"),
+    *("READ_ENUM", "READ_MALFORMED", "CODEC_BYTE", "CODEC_BYTES", "SYSTEM_NUMBER", "MODULE_NONE"),
+)
+_LONGEST_ERROR = 400
 #: Characters of a text that a note holds.
 MAX_NOTE_VALUE = 4000
 
@@ -70,6 +77,15 @@ def lookup_text(key: str, language: str) -> str | None:
 def name_term(word: str, language: str) -> str:
     """A word or heading of a result in `language`; as it stands where no catalogue has it."""
     return lookup_text(f"term.{word}", language) or word
+
+
+def name_code(code: str, language: str, *areas: str) -> str:
+    """A code of a result (outcome, cause, state) as the first area of `common` has it; as it stands
+    in English, where programs and filters go by it."""
+    if language == DEFAULT:
+        return code
+    titles = (lookup_text(f"common.{area}.{code}", language) for area in areas)
+    return next(filter(None, titles), code)
 
 
 class Note(str):
@@ -186,8 +202,26 @@ def translate_note(text: str, language: str, *, in_terminal: bool = False) -> st
 def _translate_system_error(value: Any, language: str) -> Any:
     """What the system or a reader of Python says of an error, such as "Permission denied"; any
     other value as it is."""
-    code = _list_system_errors().get(value) if isinstance(value, str) else None
-    return value if code is None or language == DEFAULT else t(f"os.{code}", language)
+    if not isinstance(value, str) or language == DEFAULT or len(value) > _LONGEST_ERROR:
+        return value
+    if code := _list_system_errors().get(value):
+        return t(f"os.{code}", language)
+    for code, pattern in _compile_reader_patterns():
+        if match := pattern.fullmatch(value):
+            parts = match.groupdict().items()
+            values = {name: _translate_system_error(part, language) for name, part in parts}
+            return t(f"os.{code}", language, **values)
+    return value
+
+
+@cache
+def _compile_reader_patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    return tuple((code, _compile_template(t(f"os.{code}", DEFAULT))) for code in _READER_PATTERNS)
+
+
+def _compile_template(text: str) -> re.Pattern[str]:
+    """What matches the texts that a template makes; a placeholder stands for any text."""
+    return re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.*)", re.escape(text)), re.DOTALL)
 
 
 @cache
@@ -224,12 +258,9 @@ def _translate_stored_text(text: str, language: str) -> str:
 
 @cache
 def _compile_stored_notes() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Code and pattern of every sentence; a placeholder stands for any text."""
+    """Code and pattern of every sentence."""
     stored: dict[str, str] = orjson.loads((_FOLDER / "stored_notes.json").read_bytes())
-    return tuple(
-        (code, re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.*)", re.escape(text)), re.DOTALL))
-        for code, text in stored.items()
-    )
+    return tuple((code, _compile_template(text)) for code, text in stored.items())
 
 
 @cache

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalcore.errors import RunFolderError
+from evalcore.i18n import Note
 from evalcore.records import Record
 from evalcore.store.journal import PACKED, locate_journal
 
@@ -143,7 +144,7 @@ def describe_source(path: Path, end: int) -> JournalSource:
     except FileNotFoundError:
         return JournalSource(path.name, 0, 0, 0)
     except OSError as error:
-        raise RunFolderError(f"{actual}: {error.strerror}") from None
+        raise RunFolderError(Note("located", location=actual, problem=error.strerror)) from None
 
 
 def _check_end(path: Path, end: int) -> int:

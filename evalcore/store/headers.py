@@ -323,7 +323,9 @@ def read_header(folder: RunFolder) -> RunHeader | None:
         # before the read: at worst it is read once more
         source = compute_source_signature(str(folder.path))
     except OSError as error:
-        raise RunFolderError(f"{folder.path}: {describe_os_error(error)}") from None
+        raise RunFolderError(
+            Note("located", location=folder.path, problem=describe_os_error(error))
+        ) from None
     summary, spec = folder.read_summary(), folder.read_spec()
     if summary is None:
         return None

@@ -208,7 +208,9 @@ class RunFolder:
         except FileNotFoundError:
             return {}
         except (OSError, ValueError, RecursionError, msgspec.MsgspecError) as error:
-            raise RunFolderError(f"{path}: {describe_os_error(error)}") from None
+            raise RunFolderError(
+                Note("located", location=path, problem=describe_os_error(error))
+            ) from None
 
     def write_card(self, card: Mapping[str, Any]) -> None:
         write_atomic(self.path / _CARD, to_json(card), make_folder=False)
@@ -303,7 +305,9 @@ class RunFolder:
         try:
             return from_json_with_notes(kind, _read_plain_file(path))
         except (OSError, ValueError, msgspec.MsgspecError) as error:
-            raise RunFolderError(f"{path}: {describe_os_error(error)}") from None
+            raise RunFolderError(
+                Note("located", location=path, problem=describe_os_error(error))
+            ) from None
 
 
 def _is_recent(progress: Progress) -> bool:
@@ -493,4 +497,4 @@ def read_published(folder: RunFolder) -> Published | None:
     try:
         return from_json_with_notes(Published, path.read_bytes())
     except (OSError, msgspec.MsgspecError) as error:
-        raise RunFolderError(f"{path}: {error}") from None
+        raise RunFolderError(Note("located", location=path, problem=error)) from None

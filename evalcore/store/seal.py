@@ -140,7 +140,9 @@ def list_sealed_files(folder: Path) -> dict[str, Path]:
                 raise RunFolderError(Note("no_plain_file", path=path))
             sealed.setdefault(name, path)  # a journal sorts before its packed form and counts first
     except OSError as error:
-        raise RunFolderError(f"{folder}: {describe_os_error(error)}") from None
+        raise RunFolderError(
+            Note("located", location=folder, problem=describe_os_error(error))
+        ) from None
     return sealed
 
 
@@ -149,7 +151,9 @@ def digest_file(path: Path) -> FileSeal:
     try:
         return _digest_lines(lambda: _read_lines(path))
     except (OSError, EOFError, zlib.error) as error:
-        raise RunFolderError(f"{path}: {describe_os_error(error)}") from None
+        raise RunFolderError(
+            Note("located", location=path, problem=describe_os_error(error))
+        ) from None
 
 
 def digest_bytes(data: bytes) -> FileSeal:
@@ -238,7 +242,9 @@ def read_seal(folder: Path) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise RunFolderError(f"{path}: {describe_os_error(error)}") from None
+        raise RunFolderError(
+            Note("located", location=path, problem=describe_os_error(error))
+        ) from None
 
 
 def verify_bundle_files(

@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from evalcore.i18n import DEFAULT, lookup_text, name_term, translate_note
+from evalcore.i18n import DEFAULT, lookup_text, name_code, name_term, translate_note
 from evalcore.plain_text import NOT_RUN, align_columns, to_single_line
 from evalcore.records import Message, Record, Section, to_json, to_plain
 from evalcore.views.cases import CallPair, CaseView, pair_calls
@@ -94,13 +94,13 @@ def _format_tokens(read: int | None, written: int | None) -> str | None:
 
 def _format_verdict(view: CaseView, language: str) -> str:
     verdict, episode = view.verdict, view.episode
-    facts: dict[str, object] = {"outcome": view.outcome}
+    facts: dict[str, object] = {"outcome": name_code(view.outcome, language, "outcome")}
     if verdict is not None:
         facts |= {
             "score": NOT_RUN if verdict.score is None else f"{verdict.score:g}",
-            "reason": verdict.reason or None,
+            "reason": name_code(verdict.reason, language, "reason", "cause") or None,
             "because": translate_note(verdict.note, language, in_terminal=True) or None,
-            "evidence": verdict.evidence_kind or None,
+            "evidence": name_code(verdict.evidence_kind, language, "evidence") or None,
             "readings": ", ".join(f"{k} {v:g}" for k, v in sorted(verdict.views.items())) or None,
             **{str(name): _format_cell(value) for name, value in sorted(verdict.details.items())},
         }

@@ -129,7 +129,7 @@ def parse_weights(texts: Iterable[str], criteria: Sequence[Criterion]) -> dict[s
         if not mark or key not in weights:
             names = ", ".join(weights)
             raise UsageError(Note("decide_weight", value=text[:80], names=names))
-        weights[key] = parse_bounded(number, f"weight of {key}", MAX_WEIGHT)
+        weights[key] = parse_bounded(number, Note("decide_weight_of", criterion=key), MAX_WEIGHT)
     return weights
 
 

@@ -338,7 +338,7 @@ def format_decision(table: DecisionTable, decision: Decision, language: str = DE
     if decision.excluded:
         lines = [
             [
-                to_single_line(excluded.candidate.name, 60),
+                to_single_line(name_term(excluded.candidate.name, language), 60),
                 describe_reasons(
                     table, excluded.candidate.identity, excluded.reasons, titles, language
                 ),
@@ -373,9 +373,13 @@ def _format_ranking(decision: Decision, language: str) -> str:
             [
                 str(row.rank),
                 f"{row.rank_low}-{row.rank_high}" if has_range else "",
-                to_single_line(row.candidate.name, 60),
+                to_single_line(name_term(row.candidate.name, language), 60),
                 f"{row.score:.1f}",
-                DASH if row.low is None else f"{row.low:.1f} to {row.high:.1f}",
+                DASH
+                if row.low is None
+                else t(
+                    "cli.report.interval", language, low=f"{row.low:.1f}", high=f"{row.high:.1f}"
+                ),
                 DASH if row.leads is None else format_lead_share(row.leads),
                 DASH if cost is None else f"{cost:.6g}",
             ]

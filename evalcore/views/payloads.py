@@ -11,7 +11,7 @@ import pandas as pd
 from evalcore import catalog
 from evalcore.catalog import TargetKindCard
 from evalcore.errors import UsageError
-from evalcore.i18n import DEFAULT, name_term
+from evalcore.i18n import DEFAULT, name_code, name_term
 from evalcore.plain_text import align_columns, to_single_line
 from evalcore.settings import Settings
 from evalcore.store.headers import RunHeader
@@ -115,8 +115,9 @@ Row = dict[str, Any]
 _REMEDY = "nothing in it was changed; restore the damaged files from a backup, or delete the folder"
 
 
-def build_listing(what: str, settings: Settings) -> list[Row]:
-    return _LISTS[what](settings)
+def build_listing(what: str, settings: Settings, language: str = DEFAULT) -> list[Row]:
+    """The rows, with titles and states in `language`; programs read them in English."""
+    return _LISTS[what](settings, language)
 
 
 def find_listing_problems(what: str, settings: Settings) -> list[str]:
@@ -136,12 +137,12 @@ def as_text(table: Sequence[Row], language: str = DEFAULT) -> str:
     return align_columns([[name_term(name, language) for name in names], *rows])
 
 
-def _list_benchmarks(settings: Settings) -> list[Row]:
+def _list_benchmarks(settings: Settings, language: str) -> list[Row]:
     return [
         {
             "key": card.key,
             "suite": card.suite,
-            "title": card.title["en"],
+            "title": catalog.localize_text(card.title, language),
             "metrics": {metric.key: metric.weight for metric in card.metrics},
             "options": {option.name: option.default for option in card.options},
             "needs": f"pip install 'evalboard[{extra}]'"
@@ -152,23 +153,23 @@ def _list_benchmarks(settings: Settings) -> list[Row]:
     ]
 
 
-def _list_engines(settings: Settings) -> list[Row]:
+def _list_engines(settings: Settings, language: str) -> list[Row]:
     return [
         {
             "engine": card.name,
             "title": card.title,
-            "runs_as": "server" if card.server else "process",
+            "runs_as": name_term("server" if card.server else "process", language),
         }
         for card in catalog.engine_cards().values()
     ]
 
 
-def _list_target_kinds(settings: Settings) -> list[Row]:
+def _list_target_kinds(settings: Settings, language: str) -> list[Row]:
     return [
         {
             "kind": card.prefix,
             "form": card.form,
-            "title": card.title["en"],
+            "title": catalog.localize_text(card.title, language),
             "options": [option.name for option in card.options if not option.secret],
             "examples": _list_target_examples(card, settings),
             "for_example": ", ".join(_list_target_examples(card, settings)),
@@ -187,7 +188,7 @@ def _list_target_examples(card: TargetKindCard, settings: Settings) -> list[str]
         return list(card.examples)
 
 
-def _list_dataset_folders(settings: Settings) -> list[Row]:
+def _list_dataset_folders(settings: Settings, language: str) -> list[Row]:
     folders = sorted(path for path in Path(settings.datasets).glob("*") if path.is_dir())
     rows = []
     for folder in folders:
@@ -202,11 +203,11 @@ def _count_jsonl_rows(path: Path) -> int:
         return sum(1 for line in file if line.strip())
 
 
-def _list_runs(settings: Settings) -> list[Row]:
+def _list_runs(settings: Settings, language: str) -> list[Row]:
     return [
         {
             "run_id": row.run_id,
-            "state": row.state,
+            "state": name_code(row.state, language, "state"),
             "target": row.target.identity,
             "scores": {
                 key: None if score is None else round(score, 1) for key, score in row.scores.items()
@@ -217,7 +218,7 @@ def _list_runs(settings: Settings) -> list[Row]:
     ]
 
 
-_LISTS: dict[str, Callable[[Settings], list[Row]]] = {
+_LISTS: dict[str, Callable[[Settings, str], list[Row]]] = {
     "benchmarks": _list_benchmarks,
     "targets": _list_target_kinds,
     "engines": _list_engines,

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from evalcore.errors import UsageError
-from evalcore.i18n import DEFAULT, name_term, t, t_count
+from evalcore.errors import UsageError, join_notes
+from evalcore.i18n import DEFAULT, name_code, name_term, t, t_count
 from evalcore.plain_text import align_columns, format_signed, to_single_line
 from evalcore.records import Record, to_plain
 from evalcore.store import case_tables
@@ -80,7 +80,7 @@ def build_run_diff(roots: Sequence[Path], first: str, second: str) -> RunDiff:
         roots, comparison_runs.validate_compared_runs([first, second])
     )
     if lineup.excluded:
-        raise UsageError("; ".join(excluded.reason for excluded in lineup.excluded))
+        raise UsageError(join_notes([excluded.reason for excluded in lineup.excluded]))
     base, other = lineup.compared
     comparable = comparison.find_comparable_runs(lineup, base)
     cases = comparison.load_common_cases(roots, first, second)
@@ -211,7 +211,7 @@ def _format_paired(paired: PairedScores, significant: bool, language: str) -> st
 def _format_change(case: ChangedCase, language: str) -> list[str]:
     before, after = (
         f"{t(f'common.outcome.{side.outcome}', language).lower()} {side.score:.2g}"
-        + (f" ({side.cause})" if side.cause else "")
+        + (f" ({name_code(side.cause, language, 'cause', 'reason')})" if side.cause else "")
         for side in (case.first, case.second)
     )
     change = name_term(case.change, language)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
 import re
+import socket
 import string
 import zipfile
 from pathlib import Path
+from typing import Literal
 
+import msgspec
 import pytest
 
 from evalcore.benchmarks import answer_scoring
@@ -17,12 +21,14 @@ from evalcore.catalog import benchmark_cards, target_kinds
 from evalcore.i18n import (
     DEFAULT,
     LANGUAGES,
+    Note,
     language_for_locale,
     load_catalogue,
     lookup_text,
     t,
     translate_note,
 )
+from evalcore.records import Failure
 
 ROOT = Path(__file__).parents[2]
 SOURCES = [ROOT / "app.py", *(ROOT / "pages").rglob("*.py")]
@@ -37,6 +43,31 @@ def source(path: Path) -> str:
 
 def placeholders(text: str) -> set[str]:
     return {name for _, name, _, _ in string.Formatter().parse(text) if name}
+
+
+@pytest.mark.parametrize(
+    ("read", "said"),
+    [
+        (
+            lambda: msgspec.json.decode(b'{"a": "x"}', type=dict[str, int]),
+            "应为 `int`，而不是 `str`",
+        ),
+        (lambda: msgspec.convert({"b": 1}, Failure), "缺少必需的字段 `kind`"),
+        (lambda: msgspec.convert("x", Literal["a"]), "不允许的取值 'x'"),
+        (lambda: msgspec.json.decode(b"["), "数据在中途截断"),
+        (lambda: msgspec.json.decode(b"[x]"), "不是有效的 JSON"),
+        (lambda: b"a\xff".decode(), "第 1 字节（0xff）不是有效的 utf-8 编码：无效的起始字节"),
+        (lambda: b"\xe4\xb8".decode(), "第 0-1 字节不是有效的 utf-8 编码：数据提前结束"),
+        (lambda: socket.getaddrinfo("", None, flags=socket.AI_NUMERICHOST), "无法解析该主机名"),
+        (lambda: importlib.import_module("no_such"), "没有名为 'no_such' 的模块"),
+    ],
+)
+def test_what_readers_say_of_an_error_is_translated(read, said):
+    with pytest.raises(Exception) as caught:
+        read()
+    note = Note("located", location="FILE", problem=caught.value)
+    assert said in translate_note(note, "zh")
+    assert str(caught.value) in translate_note(note, "en")
 
 
 @pytest.mark.parametrize("language", [code for code in LANGUAGES if code != DEFAULT])

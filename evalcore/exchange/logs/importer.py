@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from evalcore.catalog import FRAMEWORKS
-from evalcore.errors import UsageError
+from evalcore.errors import UsageError, join_notes
 from evalcore.exchange.bfcl import importer as bfcl_importer
 from evalcore.exchange.bfcl import logged_results as bfcl_results
 from evalcore.exchange.logs import (
@@ -135,7 +135,8 @@ def import_logs(
                     for key, score in published.scores.items()
                 ]
         if not prepared:
-            raise UsageError("; ".join(done.skipped[:5]) or Note("log_none", path=path, known=""))
+            known = Note("log_none", path=path, known="")
+            raise UsageError(join_notes(done.skipped[:5]) if done.skipped else known)
         staged.commit()
     return done
 

@@ -158,11 +158,11 @@ def _has_empty_column(table: ResultTable) -> bool:
 
 def _build_undecided(prepared: Trials) -> Equivalence:
     total = len(prepared.usable) + prepared.failed + prepared.unstable
-    cause, message = "few_databases", "the reference shows too little on the databases"
+    cause, message = "few_databases", Note("pair_few_databases")
     if prepared.failed * 2 > total:
-        cause, message = "reference_fails", f"the reference does not run: {prepared.message}"
+        cause, message = "reference_fails", Note("pair_no_run", message=prepared.message)
     elif prepared.unstable:
-        cause, message = "unstable", "the reference depends on the physical order of the rows"
+        cause, message = "unstable", Note("pair_row_order")
     return Equivalence(
         status="undecided", databases=len(prepared.usable), cause=cause, message=message
     )

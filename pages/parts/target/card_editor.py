@@ -23,7 +23,7 @@ from evalcore.target_cards import (
     save_card,
 )
 from pages.shared import visitor
-from pages.shared.wording import escape_markdown, tr
+from pages.shared.wording import escape_markdown, localize_note, tr
 
 # The fields of a target card as widgets: filled from a card, read back as one.
 
@@ -236,6 +236,6 @@ def _draw_card_error(field: str) -> None:
     """What is wrong with a field, or with all of it."""
     errors: dict[str, str] = st.session_state.get(_ERRORS, {})
     if field in errors:
-        reason = tr("card.not_saved", reason=errors[field])
+        reason = tr("card.not_saved", reason=localize_note(errors[field]))
         message = tr(f"card.problem.{field}") if field else reason
         st.error(escape_markdown(message, 400), icon=":material/error:")
