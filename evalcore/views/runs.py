@@ -101,8 +101,8 @@ class RunRow(Record, frozen=True):
 
     @property
     def measured_score(self) -> float | None:
-        """The score, where there is exactly one to speak of."""
-        return next(iter(self.scores.values())) if len(self.scores) == 1 else None
+        """The score, where there is exactly one and every case is in it."""
+        return next(iter(self.scores.values())) if self.complete and len(self.scores) == 1 else None
 
 
 class RunRows(list[RunRow]):

@@ -6,6 +6,7 @@ import os
 import shutil
 
 import msgspec
+import msgspec
 import pytest
 from filelock import FileLock
 
@@ -188,3 +189,9 @@ def test_runs_at_rest_are_not_looked_at_twice_in_a_moment(tmp_path, monkeypatch)
     os.utime(roots[0], ns=(0, 2 * 10**9))  # a run was added or removed
     runs.all_rows(roots)
     assert len(looked) == 3
+
+
+def test_an_incomplete_run_has_no_score_to_list(roots):
+    finish(roots[0], "20260101-100000-aaaaaa")
+    [row] = runs.all_rows(roots)
+    assert msgspec.structs.replace(row, complete=False).measured_score is None

@@ -93,6 +93,8 @@ def draw_run_list(all_rows: Sequence[RunRow], chosen: str, settings: Settings) -
         "level": tables.text_column("submit.evidence"),
     }
     look = {"on_select": _choose_run, "selection_mode": "single-row", "key": _TABLE}
+    marked = [number for number, row in enumerate(rows) if row.run_id == chosen]
+    look["selection_default"] = {"selection": {"rows": marked}}
     table = _build_run_list_table(rows, load_suite_scores(rows, settings))
     tables.draw_grid(table, config, tr("runs.list_alt"), tallest=8, **look)
 
