@@ -77,6 +77,9 @@ def work_on_run(
     except EvalboardError as error:
         _write_failure(folder, str(error))
         raise
+    except KeyboardInterrupt:  # of a person: a server that starts must not go on at their cost
+        _write_stopped(folder)
+        raise
     finally:
         with suppress(OSError):
             folder.cancel_path.unlink(missing_ok=True)  # it was meant for this worker
@@ -212,6 +215,13 @@ def _write_ended(folder: RunFolder, summary: RunSummary) -> None:
                 at=utc_now(),
             )
         )
+
+
+def _write_stopped(folder: RunFolder) -> None:
+    before = folder.readable_progress() or Progress(run_id=folder.run_id, state="cancelled")
+    changes = {"phase": "", "in_flight": 0, "eta": None, "at": utc_now()}
+    with suppress(OSError):
+        folder.write_progress(msgspec.structs.replace(before, state="cancelled", **changes))
 
 
 def _write_failure(folder: RunFolder, message: str) -> None:

@@ -281,6 +281,8 @@ class RunFolder:
             return "planned"  # a worker was started and has not taken the lock yet
         if summary is not None and (progress is None or _has_ended(progress, summary)):
             return summary.state
+        if progress is not None and progress.state == "cancelled":
+            return "cancelled"  # by Ctrl+C, before there was anything to sum up
         # A worker takes the lock before it writes progress, and its file stays.
         started = os.path.lexists(self._progress_path) or os.path.lexists(self.lock_path)
         return "interrupted" if started else "planned"

@@ -284,6 +284,7 @@ def test_a_signal_prints_the_command_that_goes_on(data, tmp_path, sent, handler)
         assert process.returncode == 128 + sent, err
         assert err.splitlines()[-1] == f"evalcore: interrupted; continue the run with: {command}"
         assert folder.read_summary() is None or not folder.read_summary().is_complete
+        assert folder.current_state() == "cancelled"  # so that no server takes it up by itself
         done = subprocess.run(
             [*program, *shlex.split(command)[1:], "--json"],
             env=environ,

@@ -6,7 +6,6 @@ import os
 import shutil
 
 import msgspec
-import msgspec
 import pytest
 from filelock import FileLock
 
