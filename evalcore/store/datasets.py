@@ -73,12 +73,15 @@ class CaseRow(Record, frozen=True):
     size: int
 
 
-def dataset_signature(dataset_path: Path, options: Mapping[str, Any]) -> str:
-    """Changes whenever a file of a data set does; "" where there is none."""
+def dataset_signature(benchmark: str, dataset_path: Path, options: Mapping[str, Any]) -> str:
+    """Changes whenever a file of a data set does, and when the extra that reads it is installed;
+    "" where there is no file."""
     paths = [dataset_path] if dataset_path.is_file() else sorted(_list_dataset_files(dataset_path))
     if not paths:
         return ""
-    parts = [_INDEX_VERSION, str(dataset_path), repr(sorted(options.items()))]
+    card = catalog.benchmark_cards().get(benchmark)
+    missing = catalog.find_missing_extra(card) if card else ""
+    parts = [_INDEX_VERSION, str(dataset_path), repr(sorted(options.items())), missing]
     for path in paths:
         status = path.stat()
         parts.append(f"{path} {status.st_size} {status.st_mtime_ns}")

@@ -70,8 +70,8 @@ def read_dataset_summary(settings: Settings, entry: DatasetEntry) -> DatasetSumm
 
 
 def compute_dataset_version(entry: DatasetEntry) -> str:
-    """Changes whenever a file of the set does."""
-    return datasets.dataset_signature(entry.folder, entry.options)
+    """As `dataset_signature` of the set."""
+    return datasets.dataset_signature(entry.benchmark, entry.folder, entry.options)
 
 
 def load_dataset_cases(settings: Settings, entry: DatasetEntry) -> pd.DataFrame:

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from evalcore import settings
-from evalcore.catalog import benchmark_cards, list_official_datasets
+from evalcore.catalog import benchmark_cards, find_missing_extra, list_official_datasets
 from evalcore.errors import EvalboardError
 from evalcore.i18n import name_term
 from evalcore.runner.drafts import make_slug
@@ -114,7 +114,10 @@ def draw_dataset_badges(entry: DatasetEntry, summary: DatasetSummary | None) -> 
             st.badge(benchmark_title(entry.benchmark), color="green")
         if summary and summary.gated:
             st.badge(tr("datasets.gated"), color="orange", icon=":material/lock:")
-        if summary and summary.problem:
+        card = benchmark_cards().get(entry.benchmark)
+        if card and find_missing_extra(card):
+            st.badge(tr("datasets.not_installed"), color="orange", icon=":material/extension_off:")
+        elif summary and summary.problem:
             st.badge(tr("datasets.broken"), color="red", icon=":material/error:")
 
 

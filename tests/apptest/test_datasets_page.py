@@ -3,8 +3,10 @@
 import json
 import re
 
+import msgspec
 import pytest
 
+from evalcore import catalog
 from evalcore.access.policy import OPERATOR
 from evalcore.records import utc_now
 from evalcore.runner import jobs, uploads
@@ -12,6 +14,7 @@ from evalcore.runner.jobs import data_client
 from evalcore.runner.jobs.data_client import OwnCard, Upload
 from evalcore.settings import ROOT, Settings
 from evalcore.views import datasets
+from pages.shared import display_names
 from tests.support.pages import open_page, store, table, words
 
 pytestmark = pytest.mark.slow
@@ -257,6 +260,19 @@ def test_a_broken_own_set_is_shown_and_can_be_deleted(store):
     assert "cannot be read" in app.error[0].value
     app.button(key="datasets.remove").click().run()
     assert datasets.list_added_datasets(store, KEY) == []
+
+
+def test_a_set_whose_extra_is_absent_says_so_until_it_is_installed(store, monkeypatch):
+    entry = next(e for e in datasets.list_dataset_entries(store) if e.key == "bundled:academic")
+    versions = set()
+    for library, is_missing in (("no_such_library", True), ("json", False)):
+        card = msgspec.structs.replace(catalog.benchmark_cards()["academic"], library=library)
+        cards = {**catalog.benchmark_cards(), "academic": card}
+        monkeypatch.setattr(catalog, "benchmark_cards", lambda cards=cards: cards)
+        monkeypatch.setattr(display_names, "benchmark_cards", lambda cards=cards: cards)
+        assert ("Needs an extra" in words(open_page("datasets"))) is is_missing
+        versions.add(datasets.compute_dataset_version(entry))
+    assert len(versions) == 2  # what was found without it is not what is shown with it
 
 
 def test_the_bundled_cards_are_those_of_the_project():

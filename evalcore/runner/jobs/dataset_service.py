@@ -53,7 +53,9 @@ _FAILURES = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError
 def index_datasets(context: TaskContext, locations: list[DatasetLocation]) -> int:
     """Read data sets and leave their indexes; what cannot be loaded says why in its own."""
     for location in locations:
-        version = datasets.dataset_signature(Path(location.path), location.options)
+        version = datasets.dataset_signature(
+            location.benchmark, Path(location.path), location.options
+        )
         if datasets.load_dataset_summary(context.settings, version) is None:
             samples, summary = _build_dataset_index(location)
             datasets.write_dataset_index(context.settings, version, samples, summary)
