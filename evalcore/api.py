@@ -476,7 +476,7 @@ def _work_on_run(
     with show_progress(run_id, progress) as watch:
         work = partial(work_on_run_here, generate=generate, on_tick=watch)
         try:
-            run_off_the_loop(lambda: work(run_id, settings, secrets))
+            run_off_the_loop(lambda: work(run_id, settings, secrets), folder.cancel_path.touch)
         except KeyboardInterrupt:
             print(f"evalcore: {Note('api_interrupted', run=repr(run_id))}", file=sys.stderr)
             raise

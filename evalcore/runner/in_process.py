@@ -65,11 +65,16 @@ def work_on_run_here(
     )
 
 
-def run_off_the_loop(work: Callable[[], T]) -> T:
-    """Call `work` here, or in a thread where an event loop runs here, as it does in a notebook."""
+def run_off_the_loop(work: Callable[[], T], stop: Callable[[], None] = lambda: None) -> T:
+    """Call `work` here, or in a thread where an event loop runs here, as it does in a notebook.
+    Whoever interrupts the notebook waits until the thread has ended, which `stop` asks it to."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return work()
     with ThreadPoolExecutor(1) as pool:
-        return pool.submit(work).result()
+        try:
+            return pool.submit(work).result()
+        except KeyboardInterrupt:
+            stop()
+            raise

@@ -325,21 +325,29 @@ def test_a_run_in_a_thread_with_a_loop_of_its_own(words, data):
     assert states == ["done"]
 
 
-def test_an_interrupted_program_is_told_how_to_go_on(data, capsys):
-    """A call that is running when SIGINT comes ends; the run stays and asks no answer twice."""
+@pytest.mark.parametrize("is_notebook", [False, True])
+def test_an_interrupted_program_is_told_how_to_go_on(data, is_notebook):
+    """A call that is running when SIGINT comes ends; the run stays and asks no answer twice. In a
+    notebook an event loop runs, and the run in a thread."""
     program = f"""
-import os, signal, evalcore
+import asyncio, os, signal, time, evalcore
 @evalcore.target(name="answers")
 def answers(prompt):
     if "2" in prompt:
         os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(0.05)
     return "yes"
-cases = [{{"input": f"Say yes {{n}}", "reference": "yes"}} for n in range(6)]
+cases = [{{"input": f"Say yes {{n}}", "reference": "yes"}} for n in range(60)]
 @evalcore.benchmark(cases, name="interrupted", version="1")
 def score(answer, case):
     return answer == case["reference"]
+async def run_cell():
+    evalcore.evaluate(answers, score, data={str(data)!r}, concurrency=1)
 try:
-    evalcore.evaluate(answers, score, data={str(data)!r})
+    if {is_notebook}:
+        asyncio.new_event_loop().run_until_complete(run_cell())
+    else:
+        evalcore.evaluate(answers, score, data={str(data)!r}, concurrency=1)
 except KeyboardInterrupt:
     pass
 signal.signal(signal.SIGINT, signal.SIG_IGN)
