@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -36,6 +37,9 @@ def _serve_app(args: argparse.Namespace) -> int:
     load_settings()  # a setting that cannot be understood is said here, not on a page
     command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py")]
     command += [f"--server.port={args.port}", f"--server.address={args.address}"]
+    if os.name == "posix":  # in place of this process: a signal to it ends the server
+        sys.stdout.flush()
+        os.execv(sys.executable, command)  # noqa: S606 - a list, without a shell
     try:
         return subprocess.run(command, check=False).returncode
     except KeyboardInterrupt:  # the server has got it too, and ends by itself

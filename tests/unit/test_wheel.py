@@ -7,7 +7,6 @@ import importlib.metadata
 import json
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -124,15 +123,16 @@ def test_serve_answers_pages_and_api(program, environment, tmp_path):
         env=environment,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
-        start_new_session=True,
     )
     try:
         boards = json.loads(fetch(f"http://localhost:{port}/api/v1/boards", server))
         assert {board["suite"] for board in boards["items"]} >= {"sql", "agentic"}
         assert "<title>" in fetch(f"http://localhost:{port}/launch", server)
     finally:
-        os.killpg(server.pid, signal.SIGTERM)
+        server.terminate()
         server.wait()
+    with pytest.raises(OSError, match="refused"):  # nothing of it is left
+        urllib.request.urlopen(f"http://localhost:{port}/launch")
 
 
 def fetch(url: str, server: subprocess.Popen[bytes]) -> str:
