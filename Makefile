@@ -43,8 +43,9 @@ LOWEST := build/lowest
 test-lowest: .venv/bin/python
 	$(BIN)/python -m venv $(LOWEST)
 	$(LOWEST)/bin/python -m pip install -q uv
-	$(LOWEST)/bin/uv pip compile -q --native-tls --resolution lowest-direct --extra auth --extra charts --extra mysql \
-		--extra openai --extra postgres --python $(LOWEST)/bin/python --output-file $(LOWEST)/versions.txt pyproject.toml
+	$(LOWEST)/bin/uv pip compile -q --native-tls --resolution lowest-direct --extra auth --extra charts \
+		--extra mlflow --extra mysql --extra openai --extra otel --extra postgres --extra store --extra wandb \
+		--python $(LOWEST)/bin/python --output-file $(LOWEST)/versions.txt pyproject.toml
 	$(LOWEST)/bin/python -m pip install -q -r $(LOWEST)/versions.txt -e . \
 		httpx hypothesis ipykernel joserfc markdown-it-py nbclient psutil pytest-asyncio pytest-xdist \
 		'setuptools>=77' websockets
