@@ -356,9 +356,14 @@ class Interrupted(KeyboardInterrupt):
 
 def format_resume_command(args: argparse.Namespace, run_id: str, *, generate: bool = True) -> str:
     """The command that continues a run, to be copied."""
-    words = ["evalcore", "resume" if generate else "rescore", run_id]
+    return format_command(args, "resume" if generate else "rescore", run_id)
+
+
+def format_command(args: argparse.Namespace, *words: str) -> str:
+    """A command on the same data folder, to be copied."""
+    words = ("evalcore", *words)
     if args.data is not None:
-        words += ["--data", str(args.data)]
+        words += ("--data", str(args.data))
     return shlex.join(words)
 
 

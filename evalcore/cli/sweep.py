@@ -77,6 +77,9 @@ def add_sweep_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Ve
     sub.add_argument(
         "--show", metavar="ID", help="run nothing: print and draw a sweep that ran before"
     )
+    sub.add_argument(
+        "--resume", metavar="ID", help="continue the runs of a sweep that was interrupted"
+    )
     run.add_run_flags(sub)
     add_common(sub, _run_sweep)
 
@@ -90,6 +93,8 @@ def _run_sweep(args: argparse.Namespace) -> int:
     settings = run.load_operator_settings(args)
     if args.show:
         return _report_sweep(sweeps.load_sweep(args.show, settings), args, settings)
+    if args.resume:
+        return _work_on_sweep(sweeps.load_sweep(args.resume, settings), args, settings)
     if not args.target:
         raise UsageError(Note("cli_no_variants"))
     chosen, args.target = args.target, args.target[0]
@@ -102,11 +107,18 @@ def _run_sweep(args: argparse.Namespace) -> int:
             print(f"{variant.label}:", file=sys.stderr)
             run.print_estimate(each, args, settings)
         return run.DONE
-    planned = _plan_sweep(variants, request, settings)
+    return _work_on_sweep(_plan_sweep(variants, request, settings), args, settings)
+
+
+def _work_on_sweep(planned: Sweep, args: argparse.Namespace, settings: Settings) -> int:
+    """Begin or continue each run; one that is done costs nothing."""
     for variant in planned.variants:
         say_always(tr("cli.sweep.run", label=variant.label, run=variant.run_id))
         try:
             run.work_on(args, variant.run_id)
+        except run.Interrupted as stop:
+            command = run.format_command(args, "sweep", "--resume", planned.id)
+            raise run.Interrupted(command, stop.signal) from None
         except EvalboardError as error:  # the others can be compared without it
             say_always(f"{variant.label}: {tr_note(str(error))}")
     return _report_sweep(planned, args, settings)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import shlex
+import signal
 
 import pytest
 from msgspec.structs import replace
 
 from evalcore.charts.sweeps import build_sweep_chart
+from evalcore.cli import run
 from evalcore.cli.main import main
 from evalcore.errors import UsageError
 from evalcore.records import TargetSpec
@@ -103,6 +106,23 @@ def test_a_sweep_of_baselines_is_one_table_and_one_picture(tmp_path, capsys):
     assert sweeps.find_run_sweep("20200101-000000-aaaaaa", settings) is None
     with pytest.raises(UsageError, match="no sweep"):
         sweeps.load_sweep("../../etc/passwd", settings)
+
+
+def test_an_interrupted_sweep_goes_on_as_a_whole(tmp_path, capsys, monkeypatch):
+    cases, data = str(syntax_cases(tmp_path / "cases", 4)), str(tmp_path / "data")
+    command = ["sweep", "--target", "control:reference", "control:null", "--data", data]
+
+    def interrupt(args, run_id):
+        raise run.Interrupted("", signal.SIGINT)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(run, "work_on", interrupt)
+        ended = main([*command, "--benchmarks", "sql_understanding", "--dataset", cases])
+    assert ended == 128 + signal.SIGINT
+    words = shlex.split(capsys.readouterr().err.splitlines()[-1].partition("with: ")[2])
+    assert words[:3] == ["evalcore", "sweep", "--resume"]
+    assert main(words[1:]) == 0
+    assert "best: reference" in capsys.readouterr().out
 
 
 def test_nothing_starts_where_one_variant_cannot(tmp_path, capsys):
