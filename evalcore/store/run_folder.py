@@ -45,8 +45,7 @@ _RUN_ID = re.compile(r"[a-z0-9][a-z0-9_.-]{0,79}")
 #: An unknown id is compared with so many runs; how alike two must be, which share date and form.
 _COMPARED, _ALIKE = 5000, 0.8
 _PART = 6  # characters of an id that name it
-_CARD = "card.json"
-_BUDGET = "budget"
+_CARD, _BUDGET = "card.json", "budget"
 _SCORING = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
 _LARGEST = 64 << 20  # bytes of a file that is read as a whole; a summary takes a few thousand
 _STARTING = 25.0  # seconds that a worker may take from its start to the lock
@@ -281,22 +280,20 @@ class RunFolder:
             return "planned"  # a worker was started and has not taken the lock yet
         if summary is not None and (progress is None or _has_ended(progress, summary)):
             return summary.state
-        if progress is not None and progress.state == "cancelled":
-            return "cancelled"  # by Ctrl+C, before there was anything to sum up
-        # A worker takes the lock before it writes progress, and its file stays.
-        started = os.path.lexists(self._progress_path) or os.path.lexists(self.lock_path)
-        return "interrupted" if started else "planned"
+        if progress is not None and progress.state == "cancelled":  # by Ctrl+C, before a summary
+            return "cancelled"
+        # a worker takes the lock before it writes progress, and its file stays
+        is_begun = any(map(os.path.lexists, (self._progress_path, self.lock_path)))
+        return "interrupted" if is_begun else "planned"
 
     def signature(self) -> str:
         """Changes whenever anything a reader shows may have changed."""
         parts = []
         for pattern in ("*.json", "*.jsonl*", "generations/*.jsonl*", "verdicts/*/*.jsonl*"):
             for path in sorted(self.path.glob(pattern)):
-                try:
-                    status = path.stat()
-                except OSError:  # deleted meanwhile, or not to be read
-                    continue
-                parts.append(f"{path.name}:{status.st_ino}:{status.st_mtime_ns}:{status.st_size}")
+                with suppress(OSError):  # deleted meanwhile, or not to be read
+                    now = path.stat()
+                    parts.append(f"{path.name}:{now.st_ino}:{now.st_mtime_ns}:{now.st_size}")
         return "|".join(parts)
 
     def _read_optional_record(self, name: str, kind: type[R]) -> R | None:
