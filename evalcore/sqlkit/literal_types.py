@@ -24,6 +24,7 @@ _LITERALS: dict[str, tuple[str, ...]] = {
     "INTERVAL": (
         *("0 days", "1 day", "2 days", "-1 day", "24 hours", "30 days", "1 month", "31 days"),
         *("1 year", "12 months", "1 year 2 months 3 days", "1 hour", "00:00:00.5", "23:59:59"),
+        *("30 days 01:00:00", "1 month -1 day", "-1 month 45 days"),  # a month compares as 30 days
     ),
     "INET": ("10.0.0.1", "10.0.0.1/8", "10.0.0.0/8", "192.168.1.5/24", "192.168.1.5", "::1"),
     "CIDR": ("10.0.0.0/8", "10.0.0.0/16", "192.168.1.0/24", "192.168.1.5/32", "::1/128"),
@@ -95,9 +96,14 @@ def mine_literals(
     name = declared.upper()
     marks = choices[-1][0] + choices[-1][-1]
     if marks in ("{}", "[]") and (name.endswith("]") or name.startswith("ARRAY")):
-        other = choices[1][1:-1] if len(choices) > 1 else ""
         elements = [_quote_element(str(value), marks) for value in values]
-        contents = ((e, f"{e},{other}".strip(","), f"{other},{e},{e}".strip(",")) for e in elements)
+        present = [part for choice in choices for part in choice[1:-1].split(",")]
+        other = next((part for part in present if part not in (*elements, "", _NULL)), "")
+        late = f"{other}," * 4  # what looks at the first elements alone does not see
+        contents = (
+            (e, f"{e},{other}".strip(","), f"{other},{e},{e}".strip(","), f"{late}{e}".strip(","))
+            for e in elements
+        )
         return tuple(f"{marks[0]}{text}{marks[1]}" for texts in contents for text in texts)
     if name.endswith("RANGE"):
         return tuple(text for value in values for text in _list_ranges(value))

@@ -7,7 +7,10 @@ Read with sqlglot, tolerant of options that only one product knows; statements t
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from functools import cache
 from typing import Literal
 
 import msgspec
@@ -243,6 +246,9 @@ def _build_table(
         else:
             _add_table_constraints(item, dialect, keys, foreign, checks)
     required = {name.lower() for key in keys if key.primary for name in key.columns}
+    if dialect == "sqlite" and _json_check_refuses_null():
+        matches = map(_JSON_CHECK.fullmatch, checks)
+        required |= {match[1].lower() for match in matches if match is not None}
     return Table(
         name=table.name,
         columns=tuple(
@@ -253,6 +259,17 @@ def _build_table(
         foreign=tuple(foreign),
         checks=tuple(checks),
     )
+
+
+_JSON_CHECK = re.compile(r'[(\s]*json_valid\s*\(\s*"?(\w+)"?[)\s]*', re.I)
+
+
+@cache
+def _json_check_refuses_null() -> bool:
+    """Older libraries of SQLite give 0 for `json_valid(NULL)`, newer ones NULL, which a CHECK lets
+    pass."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        return bool(connection.execute("SELECT json_valid(NULL)").fetchone() == (0,))
 
 
 def _build_schema_column(

@@ -263,3 +263,24 @@ def test_equated_texts_differ_in_case_or_blanks_alone() -> None:
     by_key = "SELECT a.id FROM a JOIN b ON a.id = b.id"
     others = generate_sparse_databases(read_schema(ddl, "sqlite"), ((by_key, "sqlite"),), seed=1)
     assert "spellings" not in [each.profile for each in others]
+
+
+@pytest.mark.parametrize(
+    ("profile", "is_right"),
+    [("keys below 0", lambda n: n < 0), ("keys far apart", lambda n: n > 9)],
+)
+def test_keys_and_what_refers_to_them_are_renumbered(profile: str, is_right: object) -> None:
+    assert callable(is_right)
+    (database,) = (each for each in list_databases("sqlite") if each.profile == profile)
+    staff = database.tables["staff"]
+    assert all(is_right(row[0]) and is_right(row[2]) for row in staff)
+    assert {row[1] for row in staff if row[1] is not None} <= {row[0] for row in staff}
+
+
+def test_a_column_that_must_be_json_takes_null_where_the_library_says_so(
+    engines: EnginePool,
+) -> None:
+    ddl = ("CREATE TABLE d (id INTEGER PRIMARY KEY, body TEXT CHECK (json_valid(body)))",)
+    done = engines.get("sqlite").execute(ddl, "INSERT INTO d VALUES (1, NULL)")
+    assert read_schema(ddl, "sqlite").tables[0].columns[1].nullable == (done.status == "ok")
+    assert read_schema(ddl, "mysql").tables[0].columns[1].nullable

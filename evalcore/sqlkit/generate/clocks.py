@@ -9,9 +9,11 @@ import re
 from calendar import monthrange
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
 from itertools import product
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from sqlglot import exp
 
@@ -154,3 +156,37 @@ def move_time(value: Any, hours: float, kind: str) -> str | None:
     except (ValueError, OverflowError):
         return None
     return str(moved.date()) if kind == "date" else str(moved)
+
+
+# Moments at which the day of a time zone, or its distance from UTC, changes.
+
+_ZONE = re.compile(r"[A-Z]\w+/[\w/+-]+")
+_CLOCK = re.compile(r"[0-2]?\d:[0-5]\d(:[0-5]\d)?")
+_MAX_ZONES, _MAX_STATED = 2, 2
+
+
+def iter_zone_moments(texts: Sequence[str], ending: str) -> Iterator[str]:
+    """For the time zones among the literals: the hour round midnight and the times of day among
+    the literals, in winter and in summer, and the changes of the clock, all as written in UTC."""
+    stated = [f"{text:0>5}:00"[:8] for text in texts if _CLOCK.fullmatch(text)][:_MAX_STATED]
+    for name in [text for text in texts if _ZONE.fullmatch(text)][:_MAX_ZONES]:
+        yield from (f"{moment}{ending}" for moment in _list_zone_moments(name, tuple(stated)))
+
+
+@lru_cache(maxsize=64)
+def _list_zone_moments(name: str, clocks: tuple[str, ...]) -> tuple[datetime, ...]:
+    """None for a zone that the machine's own table of them lacks."""
+    try:
+        zone = ZoneInfo(name)
+    except (ValueError, OSError, LookupError):
+        return ()
+    times = ("00:30:00", "23:30:00", *clocks)
+    local = [datetime.fromisoformat(f"2024-{m}-15 {c}") for m in ("07", "01") for c in times]
+    moments = [moment.replace(tzinfo=zone).astimezone(UTC) for moment in local]
+    start = datetime(2024, 1, 1, tzinfo=UTC)
+    for hour in range(366 * 24):
+        moment = start + timedelta(hours=hour)
+        before = moment - timedelta(minutes=30)
+        if moment.astimezone(zone).utcoffset() != before.astimezone(zone).utcoffset():
+            moments += [before, moment + timedelta(minutes=30)]
+    return tuple(moment.replace(tzinfo=None) for moment in moments)

@@ -209,7 +209,8 @@ def _iter_node_constants(node: exp.Expr) -> Iterator[ColumnConstant]:
         yield from _iter_moved_constants(node.this, node.expression, forward)
         yield from _iter_moved_constants(node.expression, node.this, backward)
     elif isinstance(node, exp.Like | exp.ILike):
-        yield from _pair_constants(node.this, node.expression, "like")
+        for columns, constant in _pair_constants(node.this, node.expression, "like"):
+            yield columns, _read_escapes(node, constant)
     elif isinstance(node, exp.Glob):
         for value in _list_literals(node.expression):
             pattern = str(value).replace("*", "%").replace("?", "_")
@@ -240,6 +241,14 @@ def _iter_node_constants(node: exp.Expr) -> Iterator[ColumnConstant]:
         yield from _iter_regex_constants(node)
     else:
         yield from _iter_alternatives(node)
+
+
+def _read_escapes(node: exp.Expr, constant: Constant) -> Constant:
+    """A pattern with a backslash in place of the character that `LIKE ... ESCAPE` names."""
+    mark = node.parent.expression.name if isinstance(node.parent, exp.Escape) else ""
+    if not mark or not isinstance(constant.value, str):
+        return constant
+    return Constant(constant.operator, constant.value.replace(mark, "\\"))
 
 
 def _iter_moved_constants(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from decimal import Decimal
+from math import isfinite
 from typing import Any
 
 import msgspec
@@ -226,7 +227,7 @@ def _format_sql_cell(value: object, column: Column, dialect: str) -> str:
         numbered = dialect in ("mysql", "sqlite", "tsql", "oracle")
         return str(int(truth)) if numbered else str(bool(truth))
     if isinstance(value, int | float):
-        return repr(value)
+        return repr(value) if isfinite(value) else f"'{value}'"
     if isinstance(value, Decimal):
         return f"{value:f}"
     if column.kind == "bytes":

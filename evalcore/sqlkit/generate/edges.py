@@ -14,6 +14,7 @@ from itertools import chain, zip_longest
 from typing import Any
 from uuid import UUID
 
+from evalcore.sqlkit.generate.clocks import iter_zone_moments
 from evalcore.sqlkit.generate.hints import Hints
 from evalcore.sqlkit.generate.regex_samples import sample_matches
 from evalcore.sqlkit.generate.text_forms import TextForms, build_text_forms
@@ -52,11 +53,12 @@ _TEXTS: tuple[str, ...] = (
         " b",
         "b ",
     ),
-    *("\tb\n", "a b", "x_y", "50%", "O'N", "10", "9", "02", "2.50", "-1", "zzz", "ZZ", "~"),
+    *("\tb\n", "Aa", "a b", "x_y", "50%", "O'N", "10", "9", "02", "2.50", "-1", "zzz", "ZZ", "~"),
 )
 _MAX_DIGITS = 20  # of a number written as a text
 _LETTERS = "Abcdefghijklmnopqrstuvwxyz0123456789"
 _ZONED = re.compile(r"TIMESTAMPTZ|WITH TIME ZONE|TIMESTAMPLTZ", re.I)
+_NOT_FINITE = re.compile(r"[+-]?inf(inity)?|nan", re.I)
 _PRECISION = re.compile(r"\((\d)\)")
 
 
@@ -94,7 +96,10 @@ def list_edge_cells(column: Column, hints: Hints, usage: Usage, dialect: str) ->
             _iter_lengths(usage),
         ),
         "date": lambda: _iter_day_cells(constants),
-        "timestamp": lambda: _iter_moments(constants, _list_clocks(column)),
+        "timestamp": lambda: chain(
+            iter_zone_moments(usage.texts, "+00" if _ZONED.search(column.declared) else ""),
+            _iter_moments(constants, _list_clocks(column)),
+        ),
         "time": lambda: _iter_clock_cells(constants, column),
         "boolean": lambda: (True, False, *((2, -1) if is_any_number else ())),
         "bytes": lambda: ("", "00", "ff", "c3a9", "61"),
@@ -179,6 +184,8 @@ def _iter_floats(constants: Iterable[Any], usage: Usage) -> Iterator[Cell]:
         if isinstance(value, int | float):
             yield float(value)
             yield from (value + sign * number * 0.4 for number in small for sign in (1, -1))
+    if any(_NOT_FINITE.fullmatch(text) for text in usage.texts):
+        yield from (float("inf"), float("-inf"), float("nan"))
     yield from _FLOATS
 
 
@@ -209,6 +216,9 @@ def _iter_form_cells(forms: TextForms, constants: Sequence[Any]) -> Iterator[Cel
 def _iter_texts(
     name: str, constants: Sequence[Any], column: Column, usage: Usage
 ) -> Iterator[Cell]:
+    yield from ("_", "%") if name in usage.patterns else ()
+    samples = (sample_matches(literal)[:1] for literal in usage.literals.get(name, ()))
+    yield from (f"{sample}\n{sample}" for sample in chain.from_iterable(samples))
     for value in constants:
         if isinstance(value, str):
             yield from _iter_variants(value.replace("%", ""))
@@ -218,7 +228,6 @@ def _iter_texts(
     for literal in usage.literals.get(name, ()):
         yield from (literal, f"x{literal}y", literal.swapcase(), f"{literal}x{literal}")
         yield f"a{literal}b{literal}c{literal}{literal}d"
-        yield from (f"{sample}\n{sample}" for sample in sample_matches(literal)[:1])
     yield from _TEXTS
     yield _make_text(min(column.length or 40, 40))
 
@@ -363,6 +372,7 @@ def _iter_json_cells(usage: Usage) -> Iterator[Cell]:
     for key in reversed(keys):
         nested = {key: nested}
     yield json.dumps(nested)
+    yield json.dumps(dict.fromkeys(("z", *keys[::-1]), 1))  # not in the order of the alphabet
     records = [full, full, {}, dict.fromkeys(keys, numbers[0] if numbers else 5)]
     yield from (json.dumps({key: records}, ensure_ascii=False) for key in keys[:2])
     for literal in literals[:3]:

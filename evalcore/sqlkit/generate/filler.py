@@ -56,6 +56,7 @@ class Domains:
 
 _ATTEMPTS = 12  # to find a row that keeps keys and checks
 _GROUPED = 0.35  # of the others join the group of an earlier row
+_MAX_BELOW = 300
 _MAX_CELL_VALUES = 6_000
 
 
@@ -171,8 +172,17 @@ class Filler:
         self.rng.shuffle(others)
         required = set(begin)
         missed = self.profile.dangling if shared else 0.0
-        values = extend_values((*begin, *others), column.kind)
+        values = extend_values((*begin, *self._list_below(column), *others), column.kind)
         return (v for v in values if v in required or self.rng.random() >= missed)
+
+    def _list_below(self, column: Column) -> Sequence[Cell]:
+        """Where statements want whole numbers below some, as in `id < 5`, many of them:
+        counting from 1 few would pass."""
+        constants = self.hints.constants.get(column.name.lower(), ())
+        bounds = [c.value for c in constants if c.operator in ("<", "<=")]
+        others = any(c.operator in (">", ">=", "=") for c in constants)
+        top = bounds[0] if self.profile.strict and bounds and not others else None
+        return range(top, top - _MAX_BELOW, -1) if isinstance(top, int) else ()
 
     def _many_values(self, position: int) -> list[Cell]:
         """For plans: from two values to nearly one a row, fixed by the place of the column."""

@@ -6,7 +6,7 @@ Each keeps the schema's constraints.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
 from typing import Any
 
@@ -46,7 +46,8 @@ def generate_sparse_databases(
 ) -> Iterator[Database]:
     """Databases with no rows, without those of one table, of one row, with all that may be NULL,
     without a row that meets a condition, with every row repeated, with zeros for all numbers, with
-    rows that differ in one flag, and with texts that differ in case or blanks alone."""
+    rows that differ in one flag, with keys below 0 or far apart, and with texts that differ in case
+    or blanks alone."""
     yield Database("all empty", {table.name: () for table in schema.tables})
     used = [table for table in schema.tables if usage.mentions_table(plain_name(table.name))]
     yield fill_tables(schema, hints, _name(GOOD, "one row"), seed, lambda _: 1)
@@ -65,9 +66,89 @@ def generate_sparse_databases(
     yield _add_siblings(
         schema, hints, fill_tables(schema, hints, _SIBLINGS, seed, lambda _: _SIBLINGS.rows)
     )
+    yield from _iter_renumbered(schema, hints, usage, seed)
     if spelled := _list_equated_texts(schema, hints):
         filled = fill_tables(schema, hints, _name(GOOD, "spellings"), seed, lambda _: 2 * GOOD.rows)
         yield _spell_alike(schema, filled, spelled)
+
+
+def _iter_renumbered(schema: Schema, hints: Hints, usage: Usage, seed: int) -> Iterator[Database]:
+    """Keys below 0, then keys far apart, with all that refers to them or is joined to them: other
+    databases count theirs from 1, and arithmetic on such keys goes the same way in many a wrong
+    rewrite. What the statements compare a key with stays."""
+    numbered = _list_numbered_columns(schema, hints)
+    if not any(
+        usage.mentions_column(table.columns[n].name.lower())
+        for table in schema.tables
+        for n in numbered[table.name]
+    ):
+        return
+    names = {t.columns[n].name.lower() for t in schema.tables for n in numbered[t.name]}
+    stated = {constant.value for name in names for constant in hints.constants.get(name, ())}
+    for name, ways in _RENUMBERED.items():
+        profile = msgspec.structs.replace(GOOD, name=name, rows=_SPREAD_ROWS, duplicate=0.1)
+        base = fill_tables(schema, hints, profile, seed, lambda _: _SPREAD_ROWS)
+        for renumber in ways:
+            tables = {
+                table: tuple(
+                    tuple(
+                        renumber(cell)
+                        if n in numbered[table]
+                        and isinstance(cell, int)
+                        and stated.isdisjoint((cell, renumber(cell)))
+                        else cell
+                        for n, cell in enumerate(row)
+                    )
+                    for row in rows
+                )
+                for table, rows in base.tables.items()
+            }
+            if all(
+                _keeps_declarations(schema, table, tables[table.name]) for table in schema.tables
+            ):
+                yield Database(name, tables)
+                break
+
+
+_SPREAD_ROWS = 20
+#: Ways to number anew, of which the first is taken that the declarations allow.
+_RENUMBERED: dict[str, tuple[Callable[[int], int], ...]] = {
+    "keys below 0": (lambda n: -n,),
+    "keys far apart": (lambda n: n * 10_473 + n % 7, lambda n: n * 473 + n % 7),
+}
+
+
+def _list_numbered_columns(schema: Schema, hints: Hints) -> dict[str, set[int]]:
+    """The columns of whole numbers, by table, that are keys, refer to some or are joined to one."""
+    names = {
+        name.lower()
+        for table in schema.tables
+        for columns in [each.columns for each in table.keys] + [f.columns for f in table.foreign]
+        for name in columns
+    }
+    families = set(map(hints.find_family, names))
+    return {
+        table.name: {
+            n
+            for n, column in enumerate(table.columns)
+            if column.kind == "integer"
+            and not column.computed
+            and not column.choices
+            and hints.find_family(column.name) in families
+        }
+        for table in schema.tables
+    }
+
+
+def _keeps_declarations(schema: Schema, table: Table, rows: Sequence[Row]) -> bool:
+    names = [column.name.lower() for column in table.columns]
+    checks = compile_checks(table.checks, schema.dialect)
+    fits = [build_fit_check(column) for column in table.columns]
+    return all(
+        all(fit(cell) for fit, cell in zip(fits, row, strict=True) if cell is not None)
+        and all(check(dict(zip(names, row, strict=True))) for check in checks)
+        for row in rows
+    )
 
 
 def _list_equated_texts(schema: Schema, hints: Hints) -> list[tuple[Table, int]]:

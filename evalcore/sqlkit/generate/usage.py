@@ -26,6 +26,8 @@ _JSON_ROUTE = re.compile(
 )
 _JSON_STEP = re.compile(r"[^\W\d]\w*|\d+")
 _JSON_KEY = re.compile(r"[^\W\d]\w*")
+_PATH = re.compile(r"'(?:lax |strict )?\$[^']*'")
+_COMPARED_NUMBER = re.compile(r"[<>=]\s*(-?\d+(?:\.\d+)?)")
 _STRING = re.compile(r"'([^'\n]{1,60})'")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
@@ -36,7 +38,8 @@ class Usage(Record, frozen=True):
     `columns` and `tables` are mentioned, empty where all may be. `lengths` are the numbers that may
     cut a text. `literals` are texts by the columns that a function takes with them. `readings`
     tell as what texts are read; `json_texts` are handled as JSON with `json_keys` in it and
-    `json_paths` of several keys. `texts` and `numbers` are all literals.
+    `json_paths` of several keys. `texts` and `numbers` are all literals; what `patterns` hold,
+    others must be LIKE.
     """
 
     columns: frozenset[str] = frozenset()
@@ -49,6 +52,7 @@ class Usage(Record, frozen=True):
     json_paths: tuple[tuple[str, ...], ...] = ()
     texts: tuple[str, ...] = ()
     numbers: tuple[float, ...] = ()
+    patterns: frozenset[str] = frozenset()
     takes_lengths: bool = False
 
     def mentions_column(self, name: str) -> bool:
@@ -84,8 +88,17 @@ def _read_trees(sql: str, trees: tuple[exp.Expr, ...]) -> tuple[Usage, bool]:
         tables=frozenset(t.name.lower() for tree in trees for t in find_nodes(tree, exp.Table)),
         literals={name: tuple(texts) for name, texts in texts_by_column.items()},
         texts=tuple(_STRING.findall(sql)),  # paths are no literals to the parser
-        numbers=tuple(_parse_number(number.name) for number in literals if not number.is_string),
+        numbers=(
+            *(_parse_number(number.name) for number in literals if not number.is_string),
+            *(float(n) for path in _PATH.findall(sql) for n in _COMPARED_NUMBER.findall(path)),
+        ),
         readings=_read_columns(trees),
+        patterns=frozenset(
+            name
+            for tree in trees
+            for node in find_nodes(tree, exp.Like, exp.ILike)
+            for name in list_column_names(node.expression)
+        ),
         json_texts=frozenset(_list_words(_JSON_CALLS, sql)),
         json_keys=tuple(_list_json_keys(sql)),
         json_paths=tuple(_list_json_paths(sql)),
@@ -108,7 +121,7 @@ def read_usage(statements: tuple[tuple[str, str], ...]) -> Usage:
         literals[name] |= dict.fromkeys(texts)
     numbers = tuple(dict.fromkeys(merge("numbers")))
     everything = any(everything for _, everything in read)
-    sets: Any = {name: frozenset(merge(name)) for name in ("tables", "readings", "json_texts")}
+    sets: Any = {name: frozenset(merge(name)) for name in _MERGED_SETS}
     names = ("json_keys", "json_paths", "texts")
     lists: Any = {name: tuple(dict.fromkeys(merge(name))) for name in names}
     return Usage(
@@ -132,6 +145,7 @@ def _read_columns(trees: tuple[exp.Expr, ...]) -> frozenset[Reading]:
     )
 
 
+_MERGED_SETS = ("tables", "readings", "json_texts", "patterns")
 _NAMED = (exp.Table, exp.TableAlias, exp.Alias)
 _CUTTING = (exp.Length, exp.Substring, exp.Left, exp.Right, exp.Pad, exp.Anonymous, exp.Overlay)
 

@@ -398,9 +398,9 @@ def _as_moment(value: Any, kind: str) -> str | None:
 
 def _build_like_cells(pattern: str) -> tuple[Sequence[Cell], Sequence[Cell]]:
     """Build texts that match a LIKE pattern, and near misses."""
-    core = re.sub(r"\\(.)", r"\1", pattern)
-    tight = core.replace("%", "").replace("_", "k")
-    loose = core.replace("%", "zq").replace("_", "7")
+    core = re.sub(r"\\(.)", lambda match: _HELD.get(match[1], match[1]), pattern)
+    tight = _write_held(core.replace("%", "").replace("_", "k"))
+    loose = _write_held(core.replace("%", "zq").replace("_", "7"))
     near = [
         tight[:-1],
         tight[1:],
@@ -408,12 +408,21 @@ def _build_like_cells(pattern: str) -> tuple[Sequence[Cell], Sequence[Cell]]:
         "p" + tight,
         tight + "p",
         tight[:1] + "." + tight[1:],
+        tight[:-1] + "." + tight[-1:],
     ]
-    wild = core.replace("%", "").replace("_", "")
+    wild = _write_held(core.replace("%", "").replace("_", ""))
     hits = [tight, loose] if tight else [loose]
     if core.endswith("%") and tight:  # as many as a unique column may need
         hits += [f"{tight}{number}" for number in range(1, 9)]
     return hits, [text for text in (*near, wild) if text and text not in hits]
+
+
+#: In place of what a pattern escapes, so that it is no wildcard.
+_HELD = {"%": "\ue000", "_": "\ue001"}
+
+
+def _write_held(text: str) -> str:
+    return text.replace(_HELD["%"], "%").replace(_HELD["_"], "_")
 
 
 def extend_values(values: Iterable[Cell], kind: str) -> Iterable[Cell]:
