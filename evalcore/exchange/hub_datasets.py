@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from evalcore.access.secrets import scrub_secrets
-from evalcore.errors import FileError, UsageError
+from evalcore.errors import UsageError
 from evalcore.i18n import Note
 from evalcore.records import ProgressCallback, R, Record, from_json, to_json
 
@@ -268,14 +268,15 @@ def check_files_present(folder: Path, names: Iterable[str]) -> None:
 
 @contextmanager
 def open_scratch_folder(folder: Path) -> Iterator[Path]:
-    """A place next to the folder, so that what is ready can be moved; gone afterwards. Raises
-    UsageError for what the disk refuses."""
+    """A place next to the folder, so that what is ready can be moved; gone afterwards. What
+    the disk refuses names a file or the folder."""
     scratch = folder.absolute().parent / f".{folder.name}.{secrets.token_hex(6)}"
     try:
         scratch.mkdir(parents=True)
         yield scratch
     except OSError as error:
-        raise FileError(error.filename or folder, error) from None
+        error.filename = error.filename or str(folder)
+        raise
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 

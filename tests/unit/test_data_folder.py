@@ -81,6 +81,8 @@ CASES = str(settings.ROOT / "datasets" / "sql_understanding" / "sql_identificati
         "import tests/fixtures/logs/inspect",
         f"datasets validate {CASES} --benchmark sql_understanding",
         "index rebuild",
+        "hub fetch owner/name",
+        "datasets fetch tau_bench",
     ],
 )
 def test_a_data_folder_that_cannot_be_written_is_named_with_its_setting(words, tmp_path, capsys):
