@@ -32,6 +32,7 @@ from evalcore.benchmarks.sql_markup import (
     unescape_breaks,
     unescape_entities,
 )
+from evalcore.benchmarks.sql_prose import looks_like_prose
 from evalcore.benchmarks.sql_roles import (
     ASIDE,
     asks_back,
@@ -49,7 +50,6 @@ from evalcore.benchmarks.sql_text import (
     cut_trailing_prose,
     is_only_comments,
     is_routine,
-    looks_like_prose,
     normalize_answer_text,
     normalize_statement,
     split_statements,
@@ -98,6 +98,20 @@ _IN_PRODUCT = re.compile(
 _DOUBLED = re.compile(r"([^']*''(?:[^']|'')*+)'(?!')")
 #: Words about a statement that begin like one.
 _ADVICE = re.compile(r"(?=.{0,200}\b(?:the|an)\b)[A-Za-z_ ,.'’-]{1,400}")
+#: A first comment that calls the code below it right or wrong.
+_EXAMPLE = re.compile(
+    r"\s*(?:--|#|/\*)\W*?(?:(?P<rejected>[❌✗✘🚫]|(?:bad|wrong|incorrect|slow)\b(?!.*\bfix)|错误|反例)"
+    r"|(?P<final>[✅✔]|(?:good|correct|right)\b|正确))",
+    re.I,
+)
+#: Another statement below one, with nothing that ends this or joins both.
+_BELOW = re.compile(
+    r"[ \t]*\n(?:[ \t]*(?:--[^\n]*)?\n)*+[ \t]*"
+    r"(?:SELECT|INSERT|UPDATE|DELETE|MERGE|WITH\s+\w+\s+AS)\b",
+    re.I,
+)
+#: A statement to be filled in.
+_FORM = re.compile(r"\b(?:SELECT|FROM|INTO|UPDATE)\s+(?:\.\.\.|…|<[a-z_ ]{1,30}>)", re.I)
 #: A routine whose line breaks are written out.
 _ESCAPED_BODY = re.compile(r"\\n[ \t]*(?:AS|IS|BEGIN|DECLARE|RETURN|END)\b", re.I)
 #: What may end a statement that is given as it was asked for.
@@ -129,7 +143,13 @@ def extract_sql(text: str, dialect: str = "", original: str = "") -> SqlAnswer:
     is_answered = sql and not question.is_other_kind(sql) and question.names_objects(sql)
     if not is_answered and is_refusal(rest):
         return SqlAnswer(kind="none")
-    if not question.parser.accepts(sql) and _ADVICE.fullmatch(sql):
+    is_accepted = question.parser.accepts(sql)
+    if not is_accepted and _ADVICE.fullmatch(sql):
+        return SqlAnswer(kind="none")
+    # an example of other tables in a sentence, or a form to be filled in
+    if not question.names_objects(sql) and (
+        f"`{sql}`" in rest if is_accepted else _FORM.search(rest)
+    ):
         return SqlAnswer(kind="none")
     if not sql or question.is_index_alone(sql):
         return SqlAnswer(kind="none")
@@ -142,10 +162,14 @@ def extract_sql(text: str, dialect: str = "", original: str = "") -> SqlAnswer:
 
 
 def _drop_quoted_script(text: str, question: Question) -> str:
-    """A text without the original, where that is a script, whose parts would look like answers,
-    and something as long is left that may be the answer."""
+    """A text without the original right above another statement; or where that is a script, whose
+    parts would look like answers, and something as long is left that may be the answer."""
     script = question.original.strip().rstrip("; \n/")
-    if question.statement_class not in (None, "ROUTINE") and question.statements == 1:
+    is_single = question.statement_class not in (None, "ROUTINE") and question.statements == 1
+    start = text.find(script) if script and is_single else -1
+    if start >= 0 and _BELOW.match(text, start + len(script)):
+        text = text[:start] + text[start + len(script) :]
+    if is_single:
         return text
     left = text
     if script and (start := text.find(script)) >= 0:
@@ -210,6 +234,8 @@ def _read_blocks(blocks: Sequence[Block], question: Question) -> Iterator[Candid
             following is not None and refers_back(following.before)
         )
         role = "rejected" if is_taken_back else role
+        example = _EXAMPLE.match(body)
+        role = (example and example.lastgroup) or role
         dialect = _detect_dialect(block)
         body = body if question.parser.accepts(body) else unescape_breaks(body)
         if is_only_comments(body) or len(body.split(None, 1)) < 2:  # a keyword that is marked

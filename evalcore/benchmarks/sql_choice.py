@@ -34,7 +34,7 @@ _SINGLE = ("SELECT", "INSERT", "UPDATE", "DELETE", "MERGE")
 #: Statements that change data, one of which may stand for another.
 _CHANGES = ("INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE")
 _DEFINED = re.compile(
-    r"\A(?:\s|--[^\n]*\n)*CREATE\b[^(;]*?\b(TABLE|VIEW|INDEX|SEQUENCE|TYPE|DOMAIN|SCHEMA|FUNCTION"
+    r"\A(?:\s|--[^\n]*\n|DELIMITER\s+\S+\s)*CREATE\b[^(;]*?\b(TABLE|VIEW|INDEX|SEQUENCE|TYPE|DOMAIN|SCHEMA|FUNCTION"
     r"|PROCEDURE|TRIGGER|PACKAGE)\s+(?:BODY\s+)?(?:IF\s+(?:NOT\s+)?EXISTS\s+)?([^\s(;]+)",
     re.I,
 )
@@ -224,6 +224,10 @@ def choose_candidate(candidates: Sequence[Candidate], question: Question) -> str
     defined = {_identify_definition(part) for part in intended}
     if question.statements == len(intended) == len(defined) > 1:  # each part in its own block
         return _join(intended)
+    if question.statements > len(intended) == len(defined) > 1:  # or some of them together
+        counts = [len(split_statements(part.sql, question.dialect)) for part in intended]
+        if sum(counts) == question.statements:
+            return _join(intended)
     if question.statement_class not in (None, *_SINGLE) and question.statements == 1:
         parts = _select_definitions(intended, question)
         if len(parts) > 1:
@@ -348,7 +352,11 @@ def _filter(
 
 
 def _join(parts: Sequence[Candidate]) -> str:
-    return "\n".join(f"{part.sql.rstrip('; ')};" for part in parts)
+    ends = (part.sql.rstrip().endswith("DELIMITER ;") for part in parts)
+    return "\n".join(
+        part.sql if is_ended else f"{part.sql.rstrip('; ')};"
+        for part, is_ended in zip(parts, ends, strict=True)
+    )
 
 
 def _settle_versions(candidates: Sequence[Candidate], question: Question) -> list[Candidate]:

@@ -101,15 +101,30 @@ def _is_advised(item: dict[Any, Any]) -> bool:
     return any(value is True and _ADVISED.search(str(name)) for name, value in item.items())
 
 
+_MAX_NAME = 60  # characters
+
+
 def _select_by_number(fields: dict[str, Any]) -> dict[str, Any]:
-    """The fields with lists cut to the item that the one number called the best counts out."""
-    numbers = [n for name, n in fields.items() if type(n) is int and _ADVISED.search(name)]
-    if len(numbers) != 1 or numbers[0] < 0:
+    """The fields with lists cut to the item that the one number or name called the best tells."""
+    chosen = [
+        n
+        for name, n in fields.items()
+        if _ADVISED.search(name) and (type(n) is int or (isinstance(n, str) and len(n) < _MAX_NAME))
+    ]
+    if len(chosen) != 1 or chosen[0] == "" or (type(chosen[0]) is int and chosen[0] < 0):
         return fields
     return {
-        name: item[numbers[0] :][:1] or item if isinstance(item, list) else item
+        name: _pick_item(item, chosen[0]) if isinstance(item, list) else item
         for name, item in fields.items()
     }
+
+
+def _pick_item(items: list[Any], chosen: int | str) -> list[Any]:
+    """The item of a number or a name, all where there is none."""
+    if isinstance(chosen, int):
+        return items[chosen:][:1] or items
+    named = [item for item in items if isinstance(item, dict) and chosen in item.values()]
+    return named if len(named) == 1 else items
 
 
 def _find_sql_field(value: Any, depth: int) -> list[Block]:

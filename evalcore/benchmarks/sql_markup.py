@@ -49,7 +49,7 @@ _NEXT_TURN = re.compile(
     re.I,
 )
 _SPECIAL_TOKEN = re.compile(
-    r"<\|/?\w{1,30}\|>|<｜[^｜\n]{1,30}｜>|<(?:start|end)_of_turn>|\A\s*<s>|</s>\s*\Z"
+    r"<\|/?\w{1,30}\|>|<fim_\w{3,10}>|<｜[^｜\n]{1,30}｜>|<(?:start|end)_of_turn>|\A\s*<s>|</s>\s*\Z"
 )
 _DONE_THINKING = re.compile(r"^[^\w\n]{0,20}done thinking[^\w\n]{0,20}$", re.I | re.M)
 
@@ -95,11 +95,12 @@ def strip_thinking(text: str) -> str:
 
 _COMMENTS = r"--[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z)"
 _HIDDEN = rf"{_COMMENTS}|'[^'\n]*'|\"[^\"\n]*\"|`[^`\n]*`"
-_ODD = r"[（），；＝＜＞＊]|\\[*_<>]|‘[^‘’\n]{0,400}’"
+_ODD = r"[（），；＝＜＞＊＇．０-９Ａ-Ｚａ-ｚ＿]|\\[*_<>]|‘[^‘’\n]{0,400}’"
 _ODD_IN_PROSE = re.compile(f"{_HIDDEN}|{_ODD}")
 #: Where all is SQL, quotes may span lines.
 _ODD_IN_SQL = re.compile(rf"{_COMMENTS}|'[^']*'|\"[^\"]*\"|`[^`]*`|{_ODD}")
-_WIDE_TO_ASCII = str.maketrans("（），；＝＜＞＊‘’", "(),;=<>*''")
+_WIDE_TO_ASCII = {code + 0xFEE0: code for code in range(33, 127)}
+_WIDE_TO_ASCII |= str.maketrans("，‘’", ",''")
 _ENTITY = re.compile(
     rf"{_HIDDEN}|&(?:lt|gt|amp|quot|apos|nbsp|#\d{{1,6}}|#x[0-9a-f]{{1,5}});", re.I
 )
@@ -119,7 +120,7 @@ _CONTINUED = re.compile(
 
 def clean_lines(text: str) -> str:
     """The text without block quotes, line numbers, prompts of clients and what these printed."""
-    text = unescape_breaks(text)
+    text = _GLUED_LABEL.sub("", _WIDE_FENCE.sub("```", unescape_breaks(text)))
     if "~~" in text:
         text = _STRUCK_OUT.sub("", text)
     if len(_HARD_BREAK.findall(text)) >= 2:
@@ -148,6 +149,8 @@ def _strip_marks(run: re.Match[str]) -> str:
     return "\n".join(lines) if starts_like_sql(lines[0]) and words.count(words[0]) == 1 else run[0]
 
 
+_GLUED_LABEL = re.compile(r"\A(?:sql|mysql|postgres(?:ql)?|tsql|plsql)(?=[A-Z]{4})")
+_WIDE_FENCE = re.compile(r"^[ \t]*｀{3,}", re.M)
 _HARD_BREAK = re.compile(r"(?<=[\w,();'])[ \t]*\\\n")
 _STRUCK_OUT = re.compile(r"(?<![~\w])~~(?=[^\s~])[^~\n]{1,4000}~~(?![~\w])")
 _BARE_DIFF = re.compile(r"(?:\A|(?<=\n\n))(?:[-+](?!--)|@@)[^\n]*(?:\n[-+ @][^\n]*)+")
@@ -348,7 +351,7 @@ def drop_tool_turns(text: str) -> str:
 _CODE_NAME = (
     r"sql|answer|final|query|quer|output|result|pre|code|statement|response|solution|script"
 )
-_TAG = re.compile(r"<(?P<tag>[a-z][\w:.-]{0,40})(?:\s[^<>\n]{0,300})?>", re.I)
+_TAG = re.compile(r"<(?P<tag>[a-z\u4e00-\u9fff][\w:.-]{0,40})(?:\s[^<>\n]{0,300})?>", re.I)
 _PAIRED = re.compile(
     r"\[(?P<bracket>sql|code|answer|result|query|output|final|oracle|mysql|sqlite|postgres\w{0,3})(?:=\w{1,20})?\](?P<in_bracket>.*?)(?:\[/(?P=bracket)\]|\Z)"
     r"|\\(?:boxed\{(?:\\(?:text|texttt|mathtt|verb|mathrm)\{)?|text(?:tt)?\{)(?P<in_box>[^\n\\]{0,4000}?)\}{1,2}(?=[\s.$]|\Z)"

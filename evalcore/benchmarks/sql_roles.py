@@ -16,7 +16,11 @@ _ROLES: dict[str, tuple[str, ...]] = {
         r"final|corrected|convert|translat|optimi[sz]ed|rewrit|improved|better|answer|solution",
         r"最终|转换后|优化后|改写后|改写为|答案|应为|修正|✅|✔|\bcorr[ei]g",
     ),
-    "recommended": (r"recommend(?:ed|ation)|preferred|empf[oe]hl", r"推荐|首选|[⭐★🏆🥇👍]"),
+    "recommended": (
+        r"recommend(?:ed|ation)|recomendad|recommandé|preferred|empf[oe]hl|рекомендуем|\btl;?dr\b",
+        r"\bshort\s+answer\b",
+        r"推[荐奨薦]|おすすめ|추천|首选|[⭐★🏆🥇👍]",
+    ),
     "original": (
         r"original|you\s+(?:gave|provided|sent)|your\s+(?:query|sql|statement)|as\s+given",
         r"(?:source|input)\s+(?:sql|query)|before\b(?!\s+(?:version\s+)?\d)",
@@ -26,7 +30,8 @@ _ROLES: dict[str, tuple[str, ...]] = {
         r"^\W*or\b|alternativ|optional|another\s+(?:option|way|variant|version|possib)|variant",
         r"(?:could|can|may|might)\s+(?:also|prefer|consider|try)|option\s+(?:b|2|two)",
         r"if\s+you\s+(?:prefer|want|need|like|are)|instead,?\s+you",
-        r"(?:older|earlier|previous)\s+(?:versions?|releases?)|(?:prior\s+to|before)\s+(?:version\s+)?\d",
+        r"(?<!but for )(?:older|earlier|previous)\s+(?:versions?|releases?)",
+        r"(?:prior\s+to|before)\s+(?:version\s+)?\d",
         r"\d\w*\s+(?:and|or)\s+(?:earlier|older|below)",
         r"\b(?:other|any|some|most|all)\s+(?:databases?|engines?|systems?|versions?|dialects?)\b",
         r"(?:旧|低|早期)版本|以下版本|备选|另一种|另外|也可以|或者|如果需要|替代",
@@ -40,6 +45,7 @@ _ROLES: dict[str, tuple[str, ...]] = {
         r"wrong|incorrect|invalid|not\s+valid|does\s*n[o']t\s+work|avoid\b|do\s+not\s+use",
         r"first\s+(?:attempt|try|draft|idea)|draft|initially|naive|considered|tempt(?:ed|ing)",
         r"\b(?:had|if)\s+(?:I|we|you)\s+(?:had\s+)?(?:written|wrote|used)",
+        r"^\W*(?:(?:my|the)\s+)?(?:earlier|previous|prior)\s+(?:answer|attempt|draft|reply)\W*$",
         r"错误|不正确|不要|初稿|草稿|第一版|不[能可应](?:这样|再)?写|不能这样|❌|✗",
     ),
 }
@@ -191,10 +197,19 @@ _ASKS_BACK = re.compile(
     re.I | re.X,
 )
 
+_NEEDS_ANSWER = re.compile(
+    r"(?:^|(?<=[.!] ))(?:which|what|could\s+you|can\s+you)\b[^.?!\n]{0,160}\?"
+    r"|(?:请问|哪个|哪种|能否提供)[^。？?\n]{0,80}[？?]",
+    re.I | re.M,
+)
+
 
 def asks_back(text: str, sql: str) -> bool:
-    """Whether words before a statement ask for something that only a person can say."""
-    return _ASKS_BACK.search(text[: max(0, text.find(sql[:40]))]) is not None
+    """Whether words beside a statement ask for something that only a person can say."""
+    start = max(0, text.find(sql[:40]))
+    return _ASKS_BACK.search(text[:start]) is not None or (
+        _NEEDS_ANSWER.search(text[start + len(sql) :]) is not None and not _UNCHANGED.search(text)
+    )
 
 
 def is_instruction(text: str, sql: str) -> bool:
@@ -213,8 +228,8 @@ def find_next_question(text: str) -> int:
 #: A name of one of several, as "option B"; the group that holds the B or 2 is to be named.
 _CHOICE = r"""(?:
       \b(?:option|version|approach|alternative|method|solution|variant|rewrite|query|way|plan
-      |candidate|form|proposal|draft|attempt)\s+
-    | (?:方案|方法|版本|写法|选项|方式|解法)\s*)[(（\#]?
+      |candidate|form|proposal|draft|attempt|opci[oó]n|opç[aã]o|opzione|variante|вариант\w*)\s+
+    | (?:案|방법|옵션|方案|方法|版本|写法|选项|方式|解法)\s*)[(（\#]?
     (?P<{}>[A-E]|[1-5]|[一二三四五]|one|two|three)(?![A-Za-z0-9])"""
 _UNCONDITIONALLY = r"""(?![)）*]{0,3}\s*(?:only\s+)?
     (?:if|when|for|where|as\s+long|unless|仅|只)\b)"""
@@ -226,14 +241,17 @@ _RECOMMENDED = re.compile(
     | \b(?:go|went|going|stick|stay)\s+with
     | (?:\bwould|['’]d|\b(?:so|thus|hence|therefore|please),?)\s+(?:use|choose|pick)
     | \b(?:choose|pick)|\bfinal\s+(?:answer|choice|decision|verdict|pick)
-    | 推荐|建议|首选|采用|选择|选用
+    | recom[ie]+ndo|recommande|empfehle|рекомендую
+    | 推[荐奨薦]|建议|首选|采用|选择|选用
     )[^\n.。;!]{{0,40}}?{_CHOICE.format("after")}{_UNCONDITIONALLY}
+    | (?:^[ \t*_]*use|\b(?:use|choose|pick|best|better|prefer|recommend)\b[^\n.?]{{0,40}}\?)[ \t*_]*
+      {_CHOICE.format("settled")}(?=[ \t*_]*(?:[.!,;—–\n]|\Z|(?:because|since|as)\b))
     | (?:选择?|推荐|采用|\b(?:pick|choose|recommend|prefer|go\s+with))[ *]*
       (?P<letter>(?-i:[A-E]))(?!\w)
     | {_CHOICE.format("before")}[^\n.。;!]{{0,40}}?(?<!not\ )(?<!不)(?:
       (?:recommended|preferred|best\b|my\s+(?:choice|pick|answer)){_UNCONDITIONALLY}
     | 推荐|首选|更优|最优|最佳|更好)""",
-    re.I | re.X,
+    re.I | re.X | re.M,
 )
 _LABEL = re.compile(rf"^[^\w\n]{{0,12}}{_CHOICE.format('label')}", re.I | re.M | re.X)
 
@@ -262,7 +280,7 @@ _HEADING = re.compile(
 )
 #: Words by which one of several is preferred to the others.
 _PREFERRED = re.compile(
-    r"""\b(?:wins?|winner|best|fastest|recommend\w*|prefer\w*|go(?:ing)?\s+with|choose|chose
+    r"""\bfinal\W{1,4}(?=[#№])|\b(?:wins?|winner|best|fastest|recommend\w*|prefer\w*|go(?:ing)?\s+with|choose|chose
       |pick(?:ed)?|(?:should|would|['’]d)\s+use|use\s+the|(?:so|thus|therefore|hence|then)[, ]+use
       |is\s+what\s+I|settle\s+(?:on|for)|decide\s+(?:on|for))\b
     | 推荐|首选|采用|选用|选择|最优|最佳|更优""",

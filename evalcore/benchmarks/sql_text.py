@@ -13,6 +13,8 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from evalcore.benchmarks.sql_prose import ENGLISH, SQL_LINE, looks_like_prose
+
 _VERBS = (
     "SELECT WITH VALUES TABLE INSERT UPDATE DELETE MERGE REPLACE UPSERT CREATE ALTER DROP TRUNCATE "
     "RENAME COMMENT GRANT REVOKE BEGIN DECLARE DO CALL EXEC EXECUTE SET LOCK DELIMITER START IF "
@@ -21,18 +23,6 @@ _VERBS = (
 VERBS = tuple(_VERBS.split())
 _LEADING = r"(?:\s|;|\(|--[^\n]*(?:\n|$)|/\*(?:[^*]|\*(?!/))*\*/)*+"
 _SQL = re.compile(rf"{_LEADING}(?:{'|'.join(VERBS)})\b", re.I)
-#: A first word that is English where one of these follows.
-_ENGLISH = re.compile(
-    r"\s*(?:(?:with|use|start|if|from|set|do|call|select|replace|update|create|table|comment|begin)"
-    r"\s+(?:the|this|that|an?|your|you|these|it|by|not|all\s+of|here|care|regard|respect)\b"
-    r"(?!\s*[.,(=*;]|\s+(?:as|set|from|join|inner|left|where|values)\b)"
-    r"|(?:select|update|insert|delete|create|with)\s+(?:statements?|quer(?:y|ies)|clauses?)\b"
-    r"|(?:select|insert|update|delete|create|replace|merge|call|use|begin)\s*[:：](?=\s|\Z)"
-    r"|from\s+[\w.]+\s+import\b|(?:with|if)\s+[\w.]+(?:\([^\n]*\))?(?:\s+as\s+\w+|\s*==[^\n]+)?"
-    r":[ \t]*$"
-    r"|use\s+\w+(?:::|\s+qw\b))",  # code of another language
-    re.I | re.M,
-)
 _INVISIBLE = re.compile(
     "[\ufeff\u200b\u2060\u00ad\u200e\u200f\u202a-\u202e\u2066-\u2069]|\x1b\\[[0-9;]*m"
 )
@@ -55,14 +45,14 @@ _MAX_BRACKET_DEPTH, _MAX_PARSED_LENGTH = 80, 30_000
 def normalize_answer_text(text: str) -> str:
     """Without outer blanks, invisible characters and carriage returns; wide spaces outside of
     quotes are plain ones."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text = re.sub("\r\n?|[\u2028\u2029\x85]", "\n", text).replace("\0", "")
     text = _JOINERS.sub("", _INVISIBLE.sub("", text))
     return _WIDE_SPACES.sub(lambda m: m[0] if m[0].startswith("'") else " ", text).strip()
 
 
 def starts_like_sql(text: str) -> bool:
     """Whether a text begins with a word that begins statements, not with an English sentence."""
-    return _SQL.match(text) is not None and _ENGLISH.match(text) is None
+    return _SQL.match(text) is not None and ENGLISH.match(text) is None
 
 
 def is_routine(sql: str) -> bool:
@@ -110,8 +100,11 @@ def _find_statement_marks(text: str, dialect: str) -> Iterator[tuple[int, str]]:
         if token["dollar"]:
             closing = text.find(token["dollar"], position)
             position = len(text) if closing < 0 else closing + len(token["dollar"])
-        elif token["mark"] == ")" and depth == 0:  # of words round the statement
-            yield token.start(), ")"
+        elif token["mark"] == ")" and depth == 0:  # of words round the statement, or of an item
+            item = re.search(
+                r"\n[ \t]{0,4}\w{1,2}\Z", text[max(0, token.start() - 7) : token.start()]
+            )
+            yield token.start() - (len(item[0]) if item else 0), ")"
         elif token["mark"] in ("(", ")"):
             depth += 1 if token["mark"] == "(" else -1
         elif token["mark"] and depth == 0:
@@ -187,8 +180,10 @@ _CLIENT_COMMAND = re.compile(
 def drop_client_commands(sql: str, dialect: str) -> str:
     """Without lines that only a client understands; `GO` and `\\G` end a statement. In a routine
     only those at its end, as its body may hold the same words."""
-    sql = re.sub(r"[ \t]*\\[Gg]\b[ \t]*;?(?=\s|$)", ";", sql) if dialect == "mysql" else sql
-    sql = re.sub(r"[ \t]*\\[Gg](?:x|exec)?[ \t]*;?\s*\Z", ";", sql)
+    sql = (
+        re.sub(r"(?<![ \t])[ \t]*\\[Gg]\b[ \t]*;?(?=\s|$)", ";", sql) if dialect == "mysql" else sql
+    )
+    sql = re.sub(r"(?<![ \t])[ \t]*\\[Gg](?:x|exec)?[ \t]*;?\s*\Z", ";", sql)
     if not is_routine(sql):
         return _CLIENT_COMMAND.sub(
             lambda line: ";" if line[0].strip().upper()[:2] == "GO" else "", sql
@@ -211,7 +206,8 @@ _AFTER_END = re.compile(
     re.I,
 )
 _USAGE = re.compile(
-    r"(?:CALL|EXEC|EXECUTE|SELECT|SHOW|PRINT|VALUES|VARIABLE|VAR|SET|INSERT|UPDATE|DELETE)\b", re.I
+    r"(?:CALL|EXEC|EXECUTE|SELECT|SHOW|PRINT|VALUES|VARIABLE|VAR|SET|INSERT|UPDATE|DELETE|DO(?=\s+\$))\b",
+    re.I,
 )
 #: Not what a client prints when it has run one.
 _DEFINITION = re.compile(
@@ -305,73 +301,6 @@ def _is_after_routine(text: str, end: int) -> bool:
     return _USAGE.match(rest) is not None
 
 
-_MARKDOWN = re.compile(r"\s*(?:#{1,6}\s|\*\*|__|•\s|>\s|\d{1,2}[.)、]\s|```|~~~|---+\s*$|\|)")
-#: An item of a list, which is no operator with its operand.
-_BULLET = re.compile(
-    r"[-*+]\s+(?:[`*\"“\[✓✔\u3400-\u9fff]|[A-Z][\w ]{0,40}(?:->|→|:)"
-    r"|(?:no|not|uses?|avoids?|removes?|adds?|replaces?|keeps?)\s+(?!(?:as|from|and|or|end)\b)[A-Za-z]"
-    r"|[A-Za-z'’-]+[:,]?\s+(?!(?:as|from|and|or|end|then|else|when|where|over|desc|asc|is|in|between"
-    r"|group|order)\b)[a-z`\"'=<>≤→-])"
-)
-#: Letters of scripts that names in SQL are not written in as a rule: CJK, Cyrillic, Greek, ...
-_FOREIGN = re.compile("[\u0370-\u0dff\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-#: What begins no line of SQL: dashes, arrows to a word, emoji, double rules, labels of statements.
-_NO_CODE_LINE = re.compile(
-    "[\u2010-\u2015\u2190-\u2bff\U0001f000-\U0001faff]|->\\s+[A-Z]|={3,}|\\$ [a-z]"
-    r"|[A-Z][\w ,()#-]{0,40}[:：]\s*(?:SELECT|WITH|INSERT|UPDATE|DELETE|MERGE|CREATE)\s"
-)
-_HEADING = re.compile(
-    r"(?:explanations?|notes?|changes|why|done|reason(?:ing)?|rationale|key|summary|remarks?|usage"
-    r"|original|alternative(?:ly)?|index(?:es)?|output|here|this|that|these|it|the|and|but|so|or|if"
-    r"|i|in|for|on|as|because|since|where|when|both|let|hope|please|also|now|what|how|no|you|we"
-    r"|there|which|using|all|each|then|finally|with|to|by|first|second|example|result|thanks"
-    r"|optimi[sz]ed|converted|final|corrected|improved|rewritten|suggested|recommended)\b",
-    re.I,
-)
-_SQL_LINE = re.compile(
-    r"(?:AND|OR|ON|WHERE|FROM|SELECT|GROUP\s+BY|ORDER\s+BY|HAVING|LIMIT|OFFSET|FETCH|UNION|EXCEPT"
-    r"|INTERSECT|MINUS|(?:LEFT|RIGHT|FULL|INNER|CROSS|NATURAL|STRAIGHT_)?\s*(?:OUTER\s+)?JOIN|SET"
-    r"|VALUES|RETURNING|USING|WHEN|THEN|ELSE|END|CASE|AS|IN|EXISTS|BETWEEN|LIKE|IS|NOT|WINDOW|BY"
-    r"|FOR|CONNECT|START|WITH|INTO|PARTITION|QUALIFY|LATERAL|TABLE|INSERT|UPDATE|DELETE|CREATE"
-    r"|ALTER|DROP|MERGE|DO|GO|COMMIT|BEGIN|CALL|EXEC|DECLARE|OPTION|DESC|ASC|INTERVAL)\b",
-    re.I,
-)
-
-
-def looks_like_prose(text: str) -> bool:
-    """Whether what follows a possible end of SQL reads like words to people."""
-    first, _, following = text.partition("\n")
-    line = first.strip()
-    if re.fullmatch("-{3,}", line):  # a rule, or a comment of SQL
-        return looks_like_prose(following.lstrip()[:400])
-    if not line or line.startswith(("--", "/*")):
-        return False
-    if _MARKDOWN.match(line) or _BULLET.match(line) or line.startswith(("</", "<")):
-        return True
-    bare = re.sub(r"'[^']*'|\"[^\"]*\"|`[^`]*`|--.*", "x", line)
-    clause = bare.partition(";")[0]  # words after a statement do not make its last line words
-    if clause != bare and re.match(rf"{_SQL_LINE.pattern}[^;]*[\d=<>(]", clause, re.I):
-        bare = line = clause
-    if _NO_CODE_LINE.match(line) or (line[0] == "(" and line.endswith((".)", "。)"))):
-        return True
-    if not _SQL_LINE.match(bare) and re.fullmatch(r"[A-Za-z'’]+(?: [A-Za-z'’-]+){4,}[.!]?", bare):
-        return True
-    if _FOREIGN.search(bare):
-        return not _SQL_LINE.match(bare) or bare.endswith(("。", "：", "！", ".", ":"))
-    if _ENGLISH.match(line):
-        return True
-    words = re.findall(r"[A-Za-z'’]+", bare)
-    sentence = bare.endswith((".", ":", "!", "?")) and len(words) >= 3
-    operators = re.search(r"[=<>]|;(?! [a-z])|\w\(|\w\.\w|\*", bare.rstrip(".:!"))
-    if _SQL_LINE.match(bare) and bare.split()[0].isupper():
-        return sentence and not operators and len(words) >= 5
-    if _HEADING.match(bare) and (len(words) >= 3 or bare.endswith(":") or len(words) == 1):
-        return not (operators and not sentence and not re.match(r"[A-Z][a-z]", bare))
-    if _SQL_LINE.match(bare) and not (sentence and not operators):
-        return False
-    return len(words) >= 3 and (sentence or bool(re.match(r"[A-Z][a-z]+ [a-z]+ [a-z]+", bare)))
-
-
 #: Marks of Chinese sentences, two words in a row of a script that is no name's, a label.
 _SENTENCE = re.compile(
     "[：。！？、]|,\\s*(?:这样|因为|其中|从而|避免|以便)"
@@ -402,7 +331,7 @@ class StatementParser:
 
     def _parses_as_statements(self, sql: str) -> bool:
         if is_routine(sql):
-            return True
+            return sql.count("$$") % 2 == 0 or "DELIMITER" in sql.upper()
         if _SENTENCE.search(_QUOTED.sub("", sql)):  # which sqlglot takes for a name
             return False
         if (
@@ -446,7 +375,7 @@ _LABEL_LINE = re.compile(r"\n[ \t]*\n[ \t]*[A-Z][\w ]{2,40}[:：][ \t]*\n")
 _CLOSING_MARK = re.compile(
     r"\n[ \t]*(?:\{/?\w+\}|\[/\w+\]|#\+END_\w+|\\end\{\w+\}|={4,}|-{4,})\s*\Z", re.I
 )
-_ANY_SQL_LINE = re.compile(rf"^\s*{_SQL_LINE.pattern}", re.I | re.M)
+_ANY_SQL_LINE = re.compile(rf"^\s*{SQL_LINE.pattern}", re.I | re.M)
 
 
 def _cannot_continue(text: str, end: int) -> bool:
@@ -458,11 +387,29 @@ def _cannot_continue(text: str, end: int) -> bool:
     )
 
 
+_VERB_IN_PROSE = (
+    "(?:is|are|was|were|replaces?|becomes?|uses?|works?|limits?|gives?|returns?|keeps?|means"
+    "|ensures?|avoids?|handles?|filters?|removes?|makes?|can|will|must|should)"
+)
 #: Lines that no statement goes on with: fields of YAML, marks of a merge, brackets, words.
 _CANNOT_CONTINUE = re.compile(
     r"\s*(?:[\w-]+(?: [\w-]+){0,3}[:：](?![:=])|[a-z_]+ ?= ?[a-z]+[ \t]*(?:\n|\Z)"
     r"|[<>=~^%#|_]{3,}|(?:`{2,}|'{3,}|\"{3,}|\{/?\w+\})[ \t]*(?:\n|\Z)|[\]}\\<]"
-    r"|[A-Z][a-z]+ [a-z]+ [a-z]+)"
+    rf"|[A-Z][a-z]+ [a-z]+ [a-z]+|[A-Z][A-Z0-9_ ()+<>=*,.]* {_VERB_IN_PROSE} "
+    r"(?!(?i:(?:not )?(?:null|true|false|json|distinct))\b))"
+)
+#: Words after a statement on its last line, which no statement that is cut off could go on with.
+_TAIL = re.compile(
+    r"""(?:
+      [ ]and[ ](?=(?:you|it|this|that|then|we|returns?|gives?|gets?|yields?|check|see)[ ])
+    | [ ](?:y|und|et|och|и)[ ](?!(?i:join|left|right|full|inner|cross|where|group|order|on|using
+      |union|limit|having|natural|set)\b)(?=[^\W\d_]{1,30}[ ][^\W\d_])
+    | ,?[ ](?:ce[ ]qui|que|was|which|qui|che|что|котор\w+|wobei|damit|wodurch|afin|para)[ ]
+    | [ ][-–—][ ](?=(?:[^\W\d_]{1,30}[ ]){2}[^\W\d_])
+    | [ ](?:\[\d{1,2}\])+(?=\s)|[ ]?[☀-➿\U0001f300-\U0001faff]
+    )[^\n=<>(*]{0,300}(?=\n|\Z)
+    | [ ](?:Done|Enjoy|Thanks|Cheers|OK|End)[.!]\s*\Z""",
+    re.X,
 )
 
 
@@ -490,6 +437,9 @@ def cut_trailing_prose(text: str, parser: StatementParser) -> str:
             breaks = [gap.start() for gap in islice(re.finditer(r"\n", text), 60)]
             breaks = [end for end in breaks if _cannot_continue(text, end)][:8]
             accepted = [end for end in breaks if parser.accepts(text[:end])][-1:]
+            if not accepted:
+                tails = (tail.start() for tail in islice(_TAIL.finditer(text), 8))
+                accepted = [end for end in tails if parser.accepts(text[:end])][:1]
             label = _LABEL_LINE.search(text)
             ends += [label.start()] if label else []
     sql = text[: (accepted or ends or [len(text)])[0]]

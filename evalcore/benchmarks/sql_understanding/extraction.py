@@ -71,6 +71,8 @@ _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 #: Where an object is only mentioned: in brackets, as what would be otherwise, as a form.
 _MENTIONED = re.compile(
     r"\([^()\n]*\Z|\b(?:would|could|might|may)\s+(?:be|get|have|give|return|become)\b[^\n{}]{0,40}\Z"
+    r"|\b(?:without|if|otherwise|had|were)\b[^\n.{}]{0,100}\bwould\b[^\n{}]{0,60}\s*\Z",
+    re.I,
 )
 _BETWEEN_FORMS = re.compile(r"\W*(?:or|或者?|vs|versus)\W*", re.I)
 
@@ -158,8 +160,8 @@ def _label(field: str) -> str:
 
 # A syntax verdict in words.
 
-_YES = r"yes|true|是的?|有|存在|はい|sí|oui|ja|sim|да|네"
-_NO = r"no(?!ne\b)|false|否|没有|无|不存在|いいえ|non|nein|não|нет|아니(?:요|오)"
+_YES = r"yes|true|是的?|有|存在|はい|sí|oui|ja|sim|да|네|tak"
+_NO = r"no(?!ne\b)|false|否|没有|无|不存在|いいえ|non|nein|não|нет|아니(?:요|오)|nie"
 #: The yes or no that an answer, its last line, or what follows a label or a question begins with.
 _WORD = re.compile(
     rf"""(?:
@@ -190,6 +192,7 @@ _CLAIM = re.compile(
     | \b(?:no|sin|não|sem|ne|pas|sans|aucune?|kein\w*|ohne|nessun|senza|нет|без|не)\b[^.,;\n]{0,30}?
       (?:\berro(?:r|rs|re|res|ri)?s?\s+d[ei]\s+sinta\w+|\berreurs?\s+de\s+syntaxe
       |\bSyntaxfehler|\bсинтаксическ\w+\s+ошиб\w+)
+    | \b(?:brak|nie\s+(?:ma|zawiera))\s+błęd\w+\s+składni
     | \bсинтаксическ\w+\s+ошиб\w+\s+(?:нет|не\s)|구문\s*(?:오류|에러)[가는이도]?\s*없)
     | (?P<faulty>
       \b(?:syntax|syntactic(?:al)?|grammar)\s+(?:error|mistake)s?
@@ -198,7 +201,7 @@ _CLAIM = re.compile(
     | (?:语法|句法)(?:错误|有误|不正确|有问题|存在问题)
     | 構文(?:エラー|の誤り)|\berro(?:r|rs|re|res|ri)?s?\s+d[ei]\s+sinta\w+
     | \berreurs?\s+de\s+syntaxe|\bSyntaxfehler|\bсинтаксическ\w+\s+ошиб\w+
-    | 구문\s*(?:오류|에러))
+    | 구문\s*(?:오류|에러)|\bbłąd\w*\s+składni)
     | (?P<valid>
       (?<!not\s)(?<!n't\s)\b(?:is|are|looks?)\s+(?:\w+ly\s+)?
       (?:valid|correct|fine|well.formed|legal)\b
@@ -364,7 +367,13 @@ _ODD = str.maketrans("“”„‟｛｝［］：，\u00a0\u3000", '""""{}[]:,  
 
 def _replace_odd_characters(text: str) -> str:
     """The text with HTML's entities, typographic, wide and escaped marks as JSON has them."""
-    return html.unescape(text).translate(_ODD).replace("\\_", "_")
+    return (
+        html.unescape(text)
+        .translate(_ODD)
+        .replace("\\_", "_")
+        .replace("\\{", "{")
+        .replace("\\}", "}")
+    )
 
 
 def _find_balanced_objects(text: str) -> Iterator[tuple[int, str]]:
