@@ -74,7 +74,7 @@ CEILINGS: dict[str, float] = {
     "one-word functions, %": 8,
     "crowded names": 0,
     "long modules": 0,
-    "modules": 642,
+    "modules": 643,
     "lines": 152_000,
     "function length, p95": 27,
 }
