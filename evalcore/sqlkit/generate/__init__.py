@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 import msgspec
+from sqlglot import exp
 
 from evalcore.sqlkit.generate import edge_databases, nasty
 from evalcore.sqlkit.generate.balances import Balance, list_balances
@@ -34,7 +35,7 @@ from evalcore.sqlkit.generate.edges import (
     list_text_forms,
 )
 from evalcore.sqlkit.generate.filler import Domains, Filler
-from evalcore.sqlkit.generate.hints import Hints, list_row_limits, read_hints
+from evalcore.sqlkit.generate.hints import Hints, list_row_limits, parse_trees, read_hints
 from evalcore.sqlkit.generate.histories import generate_histories
 from evalcore.sqlkit.generate.profiles import CROWDED, SCALED, Profile, choose_profiles, make_eager
 from evalcore.sqlkit.generate.ties import TIED, generate_tie_databases
@@ -185,9 +186,26 @@ def _read_statements(schema: Schema, statements: Sequence[tuple[str, str]]) -> t
         for column in table.columns
         if holds_json(column, usage)
     }
-    hints = read_hints((*statements, *_iter_check_queries(schema)))
+    inserts = _iter_named_inserts(schema, statements)
+    hints = read_hints((*statements, *_iter_check_queries(schema), *inserts))
     forms = list_text_forms(schema, hints, usage)
     return msgspec.structs.replace(hints, documents=documents, forms=forms), usage
+
+
+def _iter_named_inserts(
+    schema: Schema, statements: Sequence[tuple[str, str]]
+) -> Iterator[tuple[str, str]]:
+    """The INSERTs that name no columns again with those of the table, so that rows are made which
+    stand in the way of theirs."""
+    for sql, dialect in statements:
+        for tree in parse_trees(sql, dialect):
+            bare = isinstance(tree, exp.Insert) and isinstance(tree.this, exp.Table)
+            table = schema.find_table(tree.this.name) if bare else None
+            if table is not None and isinstance(tree.expression, exp.Values):
+                named = tree.copy()
+                columns = [exp.to_identifier(c.name) for c in table.columns if not c.computed]
+                named.set("this", exp.Schema(this=named.this, expressions=columns))
+                yield named.sql(dialect=dialect), dialect
 
 
 def _iter_check_queries(schema: Schema) -> Iterator[tuple[str, str]]:
