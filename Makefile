@@ -75,7 +75,7 @@ audit: .venv/bin/python
 
 # The runs that come with the project, made by the shipped baselines on the bundled data.
 shipped: .venv/installed
-	$(BIN)/python -m tools.shipped_runs
+	$(BIN)/python -m tools.shipped_runs $(ARGS)
 
 # What a Hugging Face Space is made of, in build/space; docs/deploy.md tells how it is sent.
 space:

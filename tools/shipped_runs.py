@@ -76,17 +76,25 @@ class ShippedRun(NamedTuple):
     run_id: str
 
 
-def rebuild_shipped_runs(settings: Settings, jobs: int = 1) -> list[RunSummary]:
-    """Replace the shipped runs by fresh ones, `jobs` at a time; returns their summaries."""
+def rebuild_shipped_runs(settings: Settings, jobs: int = 1, suite: str = "") -> list[RunSummary]:
+    """Replace the shipped runs, or those of one suite, by fresh ones, `jobs` at a time; returns
+    their summaries."""
     root = Path(settings.shipped)
     with TemporaryDirectory(ignore_cleanup_errors=True) as folder:  # engines write there as well
         own = replace(settings, data=folder, shipped=folder)
         make_cards(own)
         with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
-            planned = [entry for target in TARGETS for entry in _list_target_runs(target)]
+            planned = [
+                entry
+                for target in TARGETS
+                for entry in _list_target_runs(target)
+                if suite in ("", catalog.benchmark_cards()[entry.benchmarks[0]].suite)
+            ]
             summaries = list(pool.map(_run_shipped_target, planned, repeat(own)))
-        shutil.rmtree(root / "runs", ignore_errors=True)
-        shutil.copytree(own.runs_dir, root / "runs")
+        for path in (root / "runs").glob("*"):
+            if not suite or path.name in {entry.run_id for entry in planned}:
+                shutil.rmtree(path)
+        shutil.copytree(own.runs_dir, root / "runs", dirs_exist_ok=True)
         shutil.copy(own.data_dir / FILE, root / FILE)
     return summaries
 
@@ -138,8 +146,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line: rebuild the runs and print their scores."""
     parser = argparse.ArgumentParser(description="Replace the shipped runs.")
     parser.add_argument("--jobs", type=int, default=1, help="targets at a time (default: 1)")
-    jobs = parser.parse_args(arguments).jobs
-    summaries = rebuild_shipped_runs(configuration.load_settings(), jobs)
+    parser.add_argument("--suite", default="", help="replace the runs of this suite alone")
+    chosen = parser.parse_args(arguments)
+    summaries = rebuild_shipped_runs(configuration.load_settings(), chosen.jobs, chosen.suite)
     for summary in summaries:
         scores = {
             key: score.score and round(score.score, 1) for key, score in summary.benchmarks.items()
