@@ -15,7 +15,7 @@ from evalcore.sqlkit.engines import Engine, Execution, Limits
 from evalcore.sqlkit.engines.registry import EnginePool, open_engine
 from evalcore.sqlkit.equivalence import Equivalence, EquivalenceQuestion, trials
 from evalcore.sqlkit.equivalence.decider import Decider
-from evalcore.sqlkit.equivalence.observations import add_written_tables
+from evalcore.sqlkit.equivalence.observations import Observation, add_written_tables
 from evalcore.sqlkit.equivalence.trials import Trials
 from evalcore.sqlkit.query_plans import WorkMeter
 from evalcore.sqlkit.schema import read_schema
@@ -334,6 +334,30 @@ def test_a_database_that_cannot_be_filled_again_is_no_fault_of_the_answer():
         busy = BusyEngine(engines.get("sqlite"), answer, "error", 1_000, "setup")
         with pytest.raises(EnvironmentFailure, match="filled again"):
             Decider(lambda _: busy).decide(question, answer)
+
+
+@pytest.mark.parametrize(
+    ("column", "answer", "is_steady", "status"),
+    [
+        ("INT", "SELECT a + 1 AS a FROM t", True, "different"),
+        ("INT", "SELECT a + 1 AS a FROM t", False, "undecided"),
+        # which of several equal texts a group shows changes from call to call
+        ("TEXT COLLATE NOCASE", "SELECT lower(a) AS a FROM t", True, "equivalent"),
+    ],
+)
+def test_a_difference_that_does_not_return_is_the_answers_where_the_reference_is_steady(
+    engines: EnginePool, monkeypatch: pytest.MonkeyPatch, column, answer, is_steady, status
+) -> None:
+    monkeypatch.setattr(f"{Decider.__module__}.build_counterexample", lambda *_: None)
+    if not is_steady:
+        failed = Observation(Execution(status="error"))
+        monkeypatch.setattr(f"{Decider.__module__}.observe_statement", lambda *_: failed)
+    schema = (f"CREATE TABLE t (a {column} NOT NULL CHECK (a <> ''))",)
+    question = EquivalenceQuestion(engine="sqlite", schema=schema, reference="SELECT a FROM t")
+    verdict = Decider(engines.get).decide(question, answer)
+    assert verdict.status == status
+    if status == "different":
+        assert "two results on the same rows" in verdict.counterexample.message
 
 
 def test_questions_are_prepared_side_by_side_and_each_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,12 @@ from evalcore.errors import EnvironmentFailure
 from evalcore.i18n import Note
 from evalcore.sqlkit.engines import Engine
 from evalcore.sqlkit.engines import Status as ExecutionStatus
-from evalcore.sqlkit.equivalence import Equivalence, EquivalenceQuestion, Status
+from evalcore.sqlkit.equivalence import (
+    Counterexample,
+    Equivalence,
+    EquivalenceQuestion,
+    Status,
+)
 from evalcore.sqlkit.equivalence import trials as trials
 from evalcore.sqlkit.equivalence.answer_trials import iter_answer_trials
 from evalcore.sqlkit.equivalence.counterexample import (
@@ -22,6 +27,7 @@ from evalcore.sqlkit.equivalence.counterexample import (
 )
 from evalcore.sqlkit.equivalence.definitions import compare_definitions
 from evalcore.sqlkit.equivalence.observations import (
+    Difference,
     Observation,
     add_written_tables,
     differs_by_collation,
@@ -51,6 +57,8 @@ _ANSWER_DATABASES = 8  # databases made for an answer's own constants
 _MAX_SCALED = 16  # questions whose large database is remembered
 MAX_CACHED_TRIALS = 256  # questions whose databases are remembered
 #: They hold no engine and are equal in every process, so that all deciders share them.
+#: Of the reference, where an answer differed once and then did not.
+_REPEATS = 3
 _prepared: OrderedDict[EquivalenceQuestion, Trials] = OrderedDict()
 _remembering = threading.Lock()
 #: By questions' hashes, so that one question is prepared once and most others beside it.
@@ -86,7 +94,10 @@ class Decider:
         if unstable or not prepared.usable:
             return _build_undecided(prepared)
         verdict = _compare_answer(engine, question, prepared, prepared.usable, answer)
-        if few and verdict.status == "error":
+        enough = min(MIN_NONEMPTY, sum(trial.shows for trial in prepared.usable))
+        if (few and verdict.status == "error") or (
+            verdict.status == "equivalent" and verdict.nonempty < enough
+        ):
             return _build_undecided(prepared)
         if verdict.status != "equivalent" and not _is_collation(verdict):
             return verdict
@@ -204,7 +215,12 @@ def _compare_answer(
         difference = find_difference(question, trial.expected, seen, trial.ordered)
         if difference is None or (collated and differs_by_collation(question, difference)):
             continue
-        example = build_counterexample(engine, question, prepared.schema, trial, answer, seen)
+        example = build_counterexample(
+            engine, question, prepared.schema, trial, answer, seen
+        ) or _blame_answer(engine, question, trial, difference)
+        if example is None:
+            count, shown = count - 1, shown - trial.shows
+            continue
         if example.reason != "collation":
             return Equivalence("different", count, shown, counterexample=example)
         if not holds_variants(question, example.tables.values()):
@@ -219,8 +235,25 @@ def _compare_answer(
     trial, seen = failures[0]
     if count == 0 and (question.calls or seen.execution.stage != "state"):
         return Equivalence("error", cause=seen.execution.status, message=seen.execution.message)
-    example = build_counterexample(engine, question, prepared.schema, trial, answer, seen)
+    example = build_counterexample(
+        engine, question, prepared.schema, trial, answer, seen
+    ) or Counterexample(trial.profile, {}, reason="failed", message=seen.execution.message)
     return Equivalence("different", count + 1, shown, counterexample=example)
+
+
+def _blame_answer(
+    engine: Engine, question: EquivalenceQuestion, trial: Trial, difference: Difference
+) -> Counterexample | None:
+    """A difference that did not return, None where it may be the reference's. Which of several
+    texts that are equal to the engine a group shows is the engine's choice, from call to call."""
+    if differs_by_collation(question, difference):
+        return None
+    for _ in range(_REPEATS):
+        seen = observe_statement(engine, trial.setup, question, question.reference)
+        if not seen.ok or find_difference(question, trial.expected, seen, trial.ordered):
+            return None
+    message = Note("answer_unsteady")
+    return Counterexample(trial.profile, {}, reason="failed", message=message)
 
 
 def _compare_open(
