@@ -210,7 +210,7 @@ def _iter_form_cells(forms: TextForms, constants: Sequence[Any]) -> Iterator[Cel
     clocked = any(len(str(value)) > 10 for value in constants)
     moments = _iter_moments(constants, ("",))
     cells = moments if clocked else _take_turns(_iter_day_cells(constants), moments)
-    return iter(forms.keep_readable(forms.format_moments(cells)))
+    return iter((*forms.list_unusual(), *forms.keep_readable(forms.format_moments(cells))))
 
 
 def _iter_texts(

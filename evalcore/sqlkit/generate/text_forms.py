@@ -86,6 +86,10 @@ class TextForms(Record, frozen=True):
     def holds_days(self) -> bool:
         return any(form in ("date", "moment") or "%Y" in form for form in self.forms)
 
+    def list_unusual(self) -> tuple[str, ...]:
+        """Cells in spellings that an engine reads and this module does not."""
+        return tuple(c for c in self.cells if self.strict and not _can_be_read(c, self.forms))
+
     def keep_readable(self, cells: Iterable[Any]) -> tuple[Any, ...]:
         """The cells that statements can read."""
         return tuple(c for c in cells if not self.strict or _can_be_read(str(c), self.forms))
