@@ -92,7 +92,7 @@ def test_the_derivation_is_folded_and_its_program_is_a_program(store):
 
 
 @pytest.mark.parametrize(
-    ("language", "end"), [("en", "step limit reached"), ("zh", "达到步数上限")]
+    ("language", "end"), [("en", "Step limit reached"), ("zh", "达到步数上限")]
 )
 def test_the_limit_that_ended_the_work_is_said(store, language, end):
     assert end in plain(open_case(store, "endless", language))

@@ -115,6 +115,7 @@ ENGINES_ALLOWED = {
     "evalcore/sqlkit/prover/expressions.py": _DIALECT,
     "evalcore/sqlkit/prover/symbols.py": _DIALECT,
     "evalcore/sqlkit/query_plans.py": "the engines whose plans are read",
+    "evalcore/sqlkit/schema.py": _DIALECT,
     "evalcore/targets/baseline.py": "names of baselines, and of the engines that they are",
     "evalcore/store/index_stores.py": "the scheme of an address of PostgreSQL",
     "evalcore/web/application.py": "the package `duckdb`, which is imported early",
