@@ -156,10 +156,10 @@ def explain_disk_error(error: OSError, data: str | Path) -> str:
     problem, folder = error.strerror or str(error), Path(data).absolute()
     if not isinstance(error.filename, str):
         return problem
-    place = Path(error.filename).absolute()
-    there = next(path for path in (folder, *folder.parents) if path.exists())
-    is_data = place.is_relative_to(folder) or folder.is_relative_to(place)
-    if is_data and not (there.is_dir() and os.access(there, os.W_OK)):
+    path = Path(error.filename).absolute()
+    nearest = next(parent for parent in (folder, *folder.parents) if parent.exists())
+    is_data = path.is_relative_to(folder) or folder.is_relative_to(path)
+    if is_data and not (nearest.is_dir() and os.access(nearest, os.W_OK)):
         return Note("data_unwritable", path=folder, problem=problem)
     return Note("located", location=error.filename, problem=problem)
 

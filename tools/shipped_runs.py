@@ -146,7 +146,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line: rebuild the runs and print their scores."""
     parser = argparse.ArgumentParser(description="Replace the shipped runs.")
     parser.add_argument("--jobs", type=int, default=1, help="targets at a time (default: 1)")
-    parser.add_argument("--suite", default="", help="replace the runs of this suite alone")
+    about = "replace the runs of this suite alone"
+    parser.add_argument("--suite", default="", choices=catalog.suite_cards(), help=about)
     chosen = parser.parse_args(arguments)
     summaries = rebuild_shipped_runs(configuration.load_settings(), chosen.jobs, chosen.suite)
     for summary in summaries:

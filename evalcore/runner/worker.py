@@ -26,7 +26,7 @@ from evalcore.access.secrets import Secrets
 from evalcore.errors import CannotWrite, EvalboardError, RunBusy, RunRemoved, UsageError
 from evalcore.i18n import Note
 from evalcore.records import utc_now
-from evalcore.results import Progress, RunSummary
+from evalcore.results import Progress, RunState, RunSummary
 from evalcore.runner import jobs, run_index
 from evalcore.runner.execute import execute_run
 from evalcore.runner.frozen_cases import require_same_cases
@@ -78,7 +78,8 @@ def work_on_run(
         _write_failure(folder, str(error))
         raise
     except KeyboardInterrupt:  # of a person: a server that starts must not go on at their cost
-        _write_stopped(folder)
+        with suppress(OSError):
+            _write_ended(folder, "cancelled")
         raise
     finally:
         with suppress(OSError):
@@ -106,7 +107,7 @@ def _find_or_execute(
     if generate or is_sealed:
         finished = run_index.find_result(folder, spec, run_settings)
         if finished is not None:
-            _write_ended(folder, finished)
+            _write_ended(folder, finished.state)
             return finished
     if is_sealed:
         raise UsageError(Note("run_sealed", run=folder.run_id, seal=SEAL))
@@ -200,14 +201,14 @@ def _write_started(folder: RunFolder) -> None:
     )
 
 
-def _write_ended(folder: RunFolder, summary: RunSummary) -> None:
+def _write_ended(folder: RunFolder, state: RunState) -> None:
     """Say that a run has ended which somebody has asked to go on; else nothing is written."""
     before = folder.readable_progress()
     if before is not None and before.state in ("planned", "running", "interrupted"):
         folder.write_progress(
             msgspec.structs.replace(
                 before,
-                state=summary.state,
+                state=state,
                 phase="",
                 message="",
                 in_flight=0,
@@ -215,13 +216,6 @@ def _write_ended(folder: RunFolder, summary: RunSummary) -> None:
                 at=utc_now(),
             )
         )
-
-
-def _write_stopped(folder: RunFolder) -> None:
-    before = folder.readable_progress() or Progress(run_id=folder.run_id, state="cancelled")
-    changes = {"phase": "", "in_flight": 0, "eta": None, "at": utc_now()}
-    with suppress(OSError):
-        folder.write_progress(msgspec.structs.replace(before, state="cancelled", **changes))
 
 
 def _write_failure(folder: RunFolder, message: str) -> None:

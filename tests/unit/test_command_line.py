@@ -245,6 +245,15 @@ def test_quiet_and_verbose_exclude_each_other(capsys):
 
 
 @pytest.mark.slow
+def test_a_reader_that_goes_away_is_no_error():
+    words = [shlex.quote(sys.executable), "-m", "evalcore", "list", "benchmarks"]
+    script = f"set -o pipefail; {' '.join(words)} | head -n 0"
+    environ = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(["bash", "-c", script], env=environ, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sent", "handler"),
     [

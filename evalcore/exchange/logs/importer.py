@@ -135,8 +135,8 @@ def import_logs(
                     for key, score in published.scores.items()
                 ]
         if not prepared:
-            known = Note("log_none", path=path, known="")
-            raise UsageError(join_notes(done.skipped[:5]) if done.skipped else known)
+            problems = done.skipped[:5] or [Note("log_none", path=path, known="")]
+            raise UsageError(join_notes(problems))
         staged.commit()
     return done
 

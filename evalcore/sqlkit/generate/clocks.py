@@ -175,7 +175,7 @@ def iter_zone_moments(texts: Sequence[str], ending: str) -> Iterator[str]:
 
 @lru_cache(maxsize=64)
 def _list_zone_moments(name: str, clocks: tuple[str, ...]) -> tuple[datetime, ...]:
-    """None for a zone that the machine's own table of them lacks."""
+    """Nothing for a zone that the machine's own table lacks."""
     try:
         zone = ZoneInfo(name)
     except (ValueError, OSError, LookupError):
