@@ -326,7 +326,7 @@ def test_the_overrides_of_slm_evals_for_swe_bench(capsys, tmp_path, data, exampl
     assert (message["complete"], files["aggregate_score"]) == (True, 1.0)
     [sample] = files["benchmarks"]["swe_bench"]["samples"]
     assert (sample["id"], sample["resolved"]) == ("evalcore__tinystats-1", True)
-    assert files["missing"] == ["bfcl", "tau_bench", "gaia"]
+    assert files["missing"] == ["bfcl", "tau_bench", "tau2_bench", "gaia"]
     folder = find_run(message["run_id"], load_settings(data).run_roots)
     asked = folder.read_spec().benchmarks[0].options
     assert (asked["full_eval"], asked["context_lines"]) == (False, 80)
@@ -347,7 +347,7 @@ def test_the_overrides_of_slm_evals_for_swe_bench(capsys, tmp_path, data, exampl
     ("words", "problem"),
     [
         (("--format", "gaia"), "--out is missing: the file that --format gaia writes"),
-        (("--format", "swe_bench", "--out", "x"), "has no swe_bench in it"),
+        (("--format", "swe_bench", "--out", "x"), "contains no swe_bench"),
         (("--format", "gaia", "--patch", "repaired", "--out", "x"), "--patch is for --format"),
         (("--format", "gaia", "--out", "/proc/none/x"), "--out /proc/none/x: No such file"),
     ],

@@ -90,10 +90,8 @@ def test_the_same_answers_to_what_it_was_not_taught(tiny, doors, tmp_path) -> No
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("count", [16, pytest.param(48, marks=pytest.mark.full)])
-def test_the_same_answers_on_the_bundled_samples_but_for_what_is_known(
-    doors, tmp_path, count
-) -> None:
+def test_the_same_answers_on_the_bundled_samples_but_for_what_is_known(doors, tmp_path) -> None:
+    count = 48
     words = ("--benchmarks", *BOTH, "--max-samples", str(count))
     here = locally(doors, tmp_path / "here", *words)
     there = served(doors, tmp_path / "there", *words, asking="native")
