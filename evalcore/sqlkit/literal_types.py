@@ -88,11 +88,14 @@ _PLAIN = re.compile(r"[\w.:-]+")
 
 
 def mine_literals(
-    choices: Sequence[str], declared: str, values: Sequence[object], fields: Mapping[str, object]
+    choices: Sequence[str],
+    declared: str,
+    values: Sequence[object],
+    fields: Mapping[str, Sequence[object]],
 ) -> tuple[str, ...]:
     """Literals of a type that hold the constants that statements compare with: arrays with the
-    values as elements, ranges that begin and end at them, structs with the constants of their
-    `fields`. `choices` are the type's own literals."""
+    values as elements, each and all, ranges that begin and end at them, structs with the constants
+    of their `fields`. `choices` are the type's own literals."""
     name = declared.upper()
     marks = choices[-1][0] + choices[-1][-1]
     if marks in ("{}", "[]") and (name.endswith("]") or name.startswith("ARRAY")):
@@ -102,7 +105,7 @@ def mine_literals(
         late = f"{other}," * 4  # what looks at the first elements alone does not see
         contents = (
             (e, f"{e},{other}".strip(","), f"{other},{e},{e}".strip(","), f"{late}{e}".strip(","))
-            for e in elements
+            for e in dict.fromkeys((*elements, ",".join(elements), ",".join(elements[::-1])))
         )
         return tuple(f"{marks[0]}{text}{marks[1]}" for texts in contents for text in texts)
     if name.endswith("RANGE"):
@@ -111,14 +114,11 @@ def mine_literals(
         return _list_maps_with(values)
     if marks != "{}" or not name.startswith("STRUCT"):
         return ()
-    cells = {
-        field: (value + 1, value, value - 1) if isinstance(value, int | float) else (value,)
-        for field, value in fields.items()
-    }
     return tuple(
         _set_field(choices[0], field, _quote_element(str(cell), "[]"))
-        for field, values in cells.items()
-        for cell in values
+        for field, held in fields.items()
+        for value in held
+        for cell in ((value, value + 1, value - 1) if isinstance(value, int | float) else (value,))
     )
 
 

@@ -107,6 +107,18 @@ def iter_moved_days(column_side: exp.Expr, other: exp.Expr) -> Iterator[Moved]:
                     yield (moved + timedelta(days=more)).isoformat(), False, is_age
 
 
+def iter_anniversaries(call: exp.Expr) -> Iterator[str]:
+    """The days among a function's own arguments, in ISO form, with those a month and a year before
+    and after each, where an age in months or years turns."""
+    for argument in call.iter_expressions():
+        day = _parse_day((argument.this if isinstance(argument, exp.Cast) else argument).name)
+        if day is None:
+            continue
+        for amount, unit in product((0, -1, 1), ("year", "month")):
+            with suppress(ValueError, OverflowError):
+                yield _move_day(day, amount, unit).isoformat()
+
+
 def _names_day(node: exp.Expr) -> bool:
     """Whether an expression names the present day or a date."""
     literals = node.find_all(exp.Literal)
@@ -166,22 +178,37 @@ _MAX_ZONES, _MAX_STATED = 2, 2
 
 
 def iter_zone_moments(texts: Sequence[str], ending: str) -> Iterator[str]:
-    """For the time zones among the literals: the hour round midnight and the times of day among
-    the literals, in winter and in summer, and the changes of the clock, all as written in UTC."""
-    stated = [f"{text:0>5}:00"[:8] for text in texts if _CLOCK.fullmatch(text)][:_MAX_STATED]
+    """For the time zones among the literals: the days and moments among the literals, the hour
+    round midnight and the times of day among them, in winter and in summer, and the changes of the
+    clock, all as written in UTC."""
+    clocks = [f"{text:0>5}:00"[:8] for text in texts if _CLOCK.fullmatch(text)][:_MAX_STATED]
+    stated = [moment for text in texts if (moment := _parse_local_moment(text))][:_MAX_STATED]
     for name in [text for text in texts if _ZONE.fullmatch(text)][:_MAX_ZONES]:
-        yield from (f"{moment}{ending}" for moment in _list_zone_moments(name, tuple(stated)))
+        moments = _list_zone_moments(name, tuple(clocks), tuple(stated))
+        yield from (f"{moment}{ending}" for moment in moments)
+
+
+def _parse_local_moment(text: str) -> datetime | None:
+    """A day or a moment without a zone, None for what is none."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment if text[4:5] == "-" and moment.tzinfo is None else None
 
 
 @lru_cache(maxsize=64)
-def _list_zone_moments(name: str, clocks: tuple[str, ...]) -> tuple[datetime, ...]:
+def _list_zone_moments(
+    name: str, clocks: tuple[str, ...], stated: tuple[datetime, ...]
+) -> tuple[datetime, ...]:
     """Nothing for a zone that the machine's own table lacks."""
     try:
         zone = ZoneInfo(name)
     except (ValueError, OSError, LookupError):
         return ()
     times = ("00:30:00", "23:30:00", *clocks)
-    local = [datetime.fromisoformat(f"2024-{m}-15 {c}") for m in ("07", "01") for c in times]
+    local = [moment + timedelta(seconds=step) for moment in stated for step in (0, -1, 1)]
+    local += [datetime.fromisoformat(f"2024-{m}-15 {c}") for m in ("07", "01") for c in times]
     moments = [moment.replace(tzinfo=zone).astimezone(UTC) for moment in local]
     start = datetime(2024, 1, 1, tzinfo=UTC)
     for hour in range(366 * 24):

@@ -11,7 +11,7 @@ import sqlglot
 from sqlglot import exp
 
 from evalcore.records import Record
-from evalcore.sqlkit.generate.clocks import iter_moved_days
+from evalcore.sqlkit.generate.clocks import iter_anniversaries, iter_moved_days
 from evalcore.sqlkit.generate.regex_samples import sample_matches
 
 # The value at which a comparison turns, where arithmetic stands between column and constant.
@@ -232,6 +232,9 @@ def _iter_node_constants(node: exp.Expr) -> Iterator[ColumnConstant]:
     elif isinstance(node, exp.ArrayContains | exp.ArrayContainsAll | exp.ArrayOverlaps):
         yield from _pair_constants(node.this, node.expression, "=")
         yield from _pair_constants(node.expression, node.this, "=")
+    elif isinstance(node, exp.Overlaps):
+        yield from _pair_constants(node.this, node.expression, "about")
+        yield from _pair_constants(node.expression, node.this, "about")
     elif isinstance(node, exp.Bracket):  # the key of a map
         for part in node.expressions:
             yield from _pair_constants(node.this, part, "=")
@@ -239,8 +242,15 @@ def _iter_node_constants(node: exp.Expr) -> Iterator[ColumnConstant]:
         yield from _iter_upserted_constants(node)
     elif _takes_pattern(node):
         yield from _iter_regex_constants(node)
-    else:
+    elif isinstance(node, _ALTERNATIVES):
         yield from _iter_alternatives(node)
+    elif isinstance(node, exp.Func) and not isinstance(node, exp.Connector):
+        columns = list_column_names(node)
+        for day in iter_anniversaries(node) if columns else ():
+            yield columns, Constant("about", day)
+
+
+_ALTERNATIVES = (exp.Coalesce, exp.Case)
 
 
 def _read_escapes(node: exp.Expr, constant: Constant) -> Constant:
@@ -295,7 +305,7 @@ def _iter_alternatives(node: exp.Expr) -> Iterator[ColumnConstant]:
         yield list_column_names(node.this), Constant("not null", None)
         for other in node.expressions:
             yield from _pair_constants(node.this, other, "about")
-    elif isinstance(node, exp.Case) and node.this is not None:
+    elif node.this is not None:
         for branch in node.args.get("ifs", ()):
             yield from _pair_constants(node.this, branch.this, "=")
 

@@ -49,6 +49,8 @@ class Domains:
             kinds = {member.kind for member in self._members.get(family, ())}
             if column.kind == "text" and kinds & {"integer", "decimal"}:
                 base = [str(number) for number in range(1, size + 1)]
+            if column.kind == "timestamp" and "date" in kinds:  # days that the others hold
+                base = [f"{day} 00:00:00" for day in islice(extend_values((), "date"), size // 2)]
             first_values = (*pools.hits[:4], *pools.near[:2], *base)
             self._shared_values[key] = tuple(islice(extend_values(first_values, column.kind), size))
         return self._shared_values[key]

@@ -219,9 +219,9 @@ def _mine_literals(column: Column, hints: Hints) -> tuple[Cell, ...]:
         name: [c.value for c in constants if c.value is not None]
         for name, constants in hints.constants.items()
     }
-    fields = {name: value for name, mine in values.items() for value in mine[:1]}
+    mine = values.get(column.name.lower(), ())
     mined = mine_literals(
-        column.choices, column.declared, values.get(column.name.lower(), ())[:6], fields
+        column.choices, column.declared, mine[:6], {name: v[:4] for name, v in values.items()}
     )
     return tuple(text for text in dict.fromkeys(mined) if text not in column.choices)
 
