@@ -12,6 +12,8 @@ from evalcore.errors import UsageError
 from evalcore.i18n import Note
 from evalcore.records import EvidenceKind, Record
 
+Texts = tuple[str, str]
+
 
 class MetricCard(Record, frozen=True):
     """A weighted part of a benchmark; `weight` None means reported and not scored."""
@@ -21,6 +23,15 @@ class MetricCard(Record, frozen=True):
     evidence: EvidenceKind = "checked"
     title: dict[str, str] = {}
     about: dict[str, str] = {}
+
+
+def build_metric(
+    key: str, weight: float, evidence: EvidenceKind, title: Texts, about: Texts
+) -> MetricCard:
+    """A metric with its title and what it is about, each in English and Chinese."""
+    languages = ("en", "zh")
+    texts = (dict(zip(languages, text, strict=True)) for text in (title, about))
+    return MetricCard(key, weight, evidence, *texts)
 
 
 class OptionCard(Record, frozen=True):

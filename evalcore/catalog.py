@@ -42,6 +42,7 @@ from evalcore.cards import OptionCard as OptionCard
 from evalcore.cards import SuiteCard as SuiteCard
 from evalcore.cards import TargetKindCard as TargetKindCard
 from evalcore.cards import UploadForm as UploadForm
+from evalcore.cards import build_metric as build_metric
 from evalcore.cards import build_option as build_option
 from evalcore.cards import build_protocol_options as build_protocol_options
 from evalcore.errors import EvalboardError, UsageError, suggest_name

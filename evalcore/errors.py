@@ -40,6 +40,11 @@ def join_notes(notes: Sequence[str]) -> str:
     return joined
 
 
+def describe_os_error(error: Exception) -> str:
+    """What is wrong, without the path that the system's errors repeat."""
+    return (error.strerror if isinstance(error, OSError) else "") or str(error)
+
+
 class EvalboardError(Exception):
     """Base of all errors of this package."""
 
@@ -56,8 +61,8 @@ class FileError(UsageError):
     """A file that cannot be used; `problem` says why without naming it."""
 
     def __init__(self, path: Path | str, problem: str | Exception) -> None:
-        system = problem.strerror if isinstance(problem, OSError) else ""
-        self.path, self.problem = str(path), system or str(problem)
+        self.path = str(path)
+        self.problem = problem if isinstance(problem, str) else describe_os_error(problem)
         super().__init__(Note("located", location=path, problem=self.problem))
 
 
@@ -77,6 +82,11 @@ class MissingDependency(UsageError):
 
 class RunFolderError(EvalboardError):
     """A run folder that cannot be read; nothing in it was changed."""
+
+    @classmethod
+    def locate(cls, path: Path | str, error: Exception) -> RunFolderError:
+        """What is wrong with a path."""
+        return cls(Note("located", location=path, problem=describe_os_error(error)))
 
 
 class RunRemoved(RunFolderError):

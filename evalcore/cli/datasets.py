@@ -20,7 +20,7 @@ from evalcore.cli.exchange import (
     print_stderr,
     read_command_flags,
 )
-from evalcore.cli.terminal import tr, tr_count, tr_note
+from evalcore.cli.terminal import get_language, tr, tr_count, tr_note
 from evalcore.errors import FileError, UsageError
 from evalcore.i18n import Note
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from evalcore.exchange.hub_rows import HubRows
     from evalcore.runner.dataset_check import DatasetReport
     from evalcore.runner.uploads import Upload
+    from evalcore.settings import Settings
+    from evalcore.views.datasets import DatasetEntry
 
 Verb = Callable[[argparse.Namespace], int]
 _DONE, _BAD = 0, 2
@@ -145,18 +147,25 @@ def _format_check(report: DatasetReport) -> str:
     return "\n".join([head, *problems])
 
 
-def _list_datasets(args: argparse.Namespace) -> int:
+def load_dataset_entries(settings: Settings) -> list[DatasetEntry]:
+    """Every dataset; the numbers of each are ready."""
     from evalcore.runner.jobs import data_client
     from evalcore.views import datasets
 
-    settings = load_cli_settings(args)
     entries = datasets.list_dataset_entries(settings)
     locations = [
         data_client.DatasetLocation(entry.benchmark, entry.path, entry.options) for entry in entries
     ]
     data_client.ensure_indexes(locations, settings)
+    return entries
+
+
+def _list_datasets(args: argparse.Namespace) -> int:
+    from evalcore.views import datasets
+
+    settings = load_cli_settings(args)
     rows = []
-    for entry in entries:
+    for entry in load_dataset_entries(settings):
         numbers = datasets.read_dataset_summary(settings, entry)
         about = {"samples": 0, "hash": ""} if numbers is None else _build_dataset_numbers(numbers)
         rows.append(
@@ -197,7 +206,7 @@ def _write_template(args: argparse.Namespace) -> int:
     described = data_client.load_upload_templates(args.benchmark, chosen, settings)
     if not described:
         raise UsageError(Note("cli_no_example", benchmark=args.benchmark))
-    text = build_starter(args.benchmark, described)
+    text = build_starter(args.benchmark, described, get_language())
     if args.out is None:
         sys.stdout.write(text)
         return _DONE

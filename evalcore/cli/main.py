@@ -247,6 +247,8 @@ def _print_listing(args: argparse.Namespace) -> int:
 
     settings = load_operator_settings(args)
     language = DEFAULT if args.json else get_language()
+    if args.what == "datasets":
+        datasets.load_dataset_entries(settings)
     rows = payloads.build_listing(args.what, settings, language)
     text = payloads.as_text(rows, language)
     print(json.dumps(rows, ensure_ascii=False) if args.json else text)

@@ -138,7 +138,9 @@ def _open_bucket(url: str) -> Iterator[tuple[Any, str]]:
     except (EvalboardError, AttributeError, TypeError):  # the latter are faults of ours
         raise
     except ImportError as error:  # the file system of the address is another package
-        raise UsageError(Note("bucket_failed", address=shown, message=error)) from None
+        raise UsageError(Note("bucket_package", address=shown, message=error)) from None
     except Exception as error:  # each file system has errors of its own
+        if str(error).startswith("Protocol not known"):
+            raise UsageError(Note("bucket_protocol", address=shown)) from None
         message = scrub_address(str(error), url)[:300] or type(error).__name__
         raise UsageError(Note("bucket_failed", address=shown, message=message)) from None

@@ -179,9 +179,9 @@ def read_document(path: Path, suffix: str = "") -> dict[str, Any]:
     except IntakeError as error:
         raise UsageError(Note("file_unreadable", path=path, kind=kind, problem=error)) from None
     except (ValueError, RecursionError) as error:
-        raise UsageError(
-            Note("file_no_kind", path=path, kind=kind, problem=" ".join(str(error).split()))
-        ) from None
+        problem = error.args[0] if error.args else ""
+        problem = problem if isinstance(problem, Note) else " ".join(str(error).split())
+        raise UsageError(Note("file_no_kind", path=path, kind=kind, problem=problem)) from None
     if not isinstance(values, dict):
         raise UsageError(Note("file_no_fields", path=path))
     fields: dict[str, Any] = replace_surrogates(values)
@@ -264,7 +264,10 @@ def _parse_yaml(text: str) -> Any:
         _check_yaml_tokens(text)
         return yaml.load(text, Loader=_yaml_loader()) or {}  # noqa: S506  (a safe loader)
     except yaml.YAMLError as error:
-        raise ValueError(str(error)) from None
+        if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
+            raise ValueError(str(error)) from None
+        position = {"line": error.problem_mark.line + 1, "column": error.problem_mark.column + 1}
+        raise ValueError(Note("yaml_syntax", **position, problem=str(error.problem))) from None
 
 
 def _check_yaml_tokens(text: str) -> None:

@@ -14,7 +14,7 @@ from evalcore import catalog
 from evalcore.catalog import UploadForm as UploadForm
 from evalcore.catalog import benchmark_card
 from evalcore.errors import IntakeError
-from evalcore.i18n import Note
+from evalcore.i18n import DEFAULT, Note, t
 from evalcore.intake.json_text import parse_json, read_rows
 from evalcore.plain_text import to_single_line
 from evalcore.records import Record
@@ -322,21 +322,17 @@ def describe_part(
     )
 
 
-def build_starter(benchmark: str, parts: Sequence[UploadPart]) -> str:
+def build_starter(benchmark: str, parts: Sequence[UploadPart], language: str = DEFAULT) -> str:
     """A file to start from: in comments what a case of each part holds, then a case that is valid.
     It is taken as it stands."""
-    lines = [
-        f"Cases for {benchmark}, one JSON object a line; lines with {COMMENT} first are ignored.",
-        f"Check it:  evalcore datasets validate FILE --benchmark {benchmark}",
-        f"Save it:   evalcore datasets add FILE --benchmark {benchmark} --name NAME",
-    ]
-    text = "".join(f"{COMMENT} {line}\n" for line in lines)
+    head = t("cli.datasets.starter", language, benchmark=benchmark, comment=COMMENT)
+    text = "".join(f"{COMMENT} {line}\n" for line in head.splitlines())
     for part in parts:
         text += f"{COMMENT}\n{COMMENT} {part.name}\n"
         for field in part.fields:
-            need = "required" if field.required else "optional"
+            need = t(f"cli.datasets.{'required' if field.required else 'optional'}", language)
             example = to_single_line(field.example, 80)
-            kinds = " or ".join(field.kinds)
+            kinds = " / ".join(t(f"datasets.kind.{kind}", language) for kind in field.kinds)
             text += f"{COMMENT}   {field.name} ({need}, {kinds}): {example}\n"
         row = {"metric": part.name} if len(parts) > 1 else {}
         row |= json.loads(part.jsonl.partition("\n")[0])

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalcore.errors import RunFolderError
-from evalcore.i18n import Note
 from evalcore.records import Record
 from evalcore.store.journal import PACKED, locate_journal
 
@@ -144,7 +143,7 @@ def describe_source(path: Path, end: int) -> JournalSource:
     except FileNotFoundError:
         return JournalSource(path.name, 0, 0, 0)
     except OSError as error:
-        raise RunFolderError(Note("located", location=actual, problem=error.strerror)) from None
+        raise RunFolderError.locate(actual, error) from None
 
 
 def _check_end(path: Path, end: int) -> int:

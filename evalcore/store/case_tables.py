@@ -410,9 +410,7 @@ def _hash_source_files(folder: RunFolder, scoring: str) -> bytes:
             status = path.stat()
             parts.append(f"{path.name}:{status.st_ino}:{status.st_mtime_ns}:{status.st_size}")
     except OSError as error:
-        raise RunFolderError(
-            Note("located", location=error.filename, problem=error.strerror)
-        ) from None
+        raise RunFolderError.locate(error.filename, error) from None
     return hashlib.sha256("|".join(parts).encode()).hexdigest().encode()
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from evalcore.errors import RunFolderError, UsageError
-from evalcore.i18n import Note
 from evalcore.records import (
     BenchmarkSpec,
     Episode,
@@ -86,9 +85,7 @@ def select_scoring(folder: RunFolder) -> str:
             (path.stat().st_mtime_ns, path.name) for path in (folder.path / "verdicts").glob("*/")
         ]
     except OSError as error:
-        raise RunFolderError(
-            Note("located", location=folder.path, problem=error.strerror)
-        ) from None
+        raise RunFolderError.locate(folder.path, error) from None
     return max(begun)[1] if begun else ""
 
 

@@ -26,7 +26,7 @@ from evalcore.access.redaction import (
     redact_paths,
 )
 from evalcore.catalog import is_builtin
-from evalcore.errors import EvalboardError, IndexFileError, RunFolderError
+from evalcore.errors import EvalboardError, IndexFileError, RunFolderError, describe_os_error
 from evalcore.i18n import Note
 from evalcore.records import BenchmarkSpec, Record, RunSpec, content_hash, from_json, to_json
 from evalcore.results import (
@@ -41,7 +41,7 @@ from evalcore.results import (
 )
 from evalcore.single_flight import SingleFlightCache
 from evalcore.store.journal import PACKED, SAMPLES, locate_journal
-from evalcore.store.run_folder import RunFolder, describe_os_error, is_file, is_run_id
+from evalcore.store.run_folder import RunFolder, is_file, is_run_id
 
 # The note that ties two runs together which were started to be compared.
 
@@ -323,9 +323,7 @@ def read_header(folder: RunFolder) -> RunHeader | None:
         # before the read: at worst it is read once more
         source = compute_source_signature(str(folder.path))
     except OSError as error:
-        raise RunFolderError(
-            Note("located", location=folder.path, problem=describe_os_error(error))
-        ) from None
+        raise RunFolderError.locate(folder.path, error) from None
     summary, spec = folder.read_summary(), folder.read_spec()
     if summary is None:
         return None

@@ -162,8 +162,7 @@ def read_journal_lines(
                     return
                 yield number, line
     except (OSError, EOFError, zlib.error) as error:
-        problem = error.strerror if isinstance(error, OSError) else ""
-        raise RunFolderError(Note("located", location=path, problem=problem or error)) from None
+        raise RunFolderError.locate(path, error) from None
 
 
 def _find_lines(file: BufferedIOBase, containing: bytes) -> Iterator[tuple[int, bytes]]:
@@ -192,8 +191,7 @@ class JournalReader(AbstractContextManager["JournalReader"]):
                     self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the reader
                     _unpack_bounded(self.path, lines, self._file)
         except (OSError, EOFError, zlib.error) as error:
-            problem = error.strerror if isinstance(error, OSError) else ""
-            raise RunFolderError(Note("located", location=path, problem=problem or error)) from None
+            raise RunFolderError.locate(path, error) from None
 
     def read_line(self, start: int) -> bytes:
         """The line that begins at byte `start`; raises RunFolderError where none ends."""

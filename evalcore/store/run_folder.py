@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from evalcore.errors import RunFolderError, UsageError, find_alike_name
+from evalcore.errors import RunFolderError, UsageError, describe_os_error, find_alike_name
 from evalcore.i18n import Note
 from evalcore.intake.json_text import parse_json_or
 from evalcore.records import (
@@ -207,9 +207,7 @@ class RunFolder:
         except FileNotFoundError:
             return {}
         except (OSError, ValueError, RecursionError, msgspec.MsgspecError) as error:
-            raise RunFolderError(
-                Note("located", location=path, problem=describe_os_error(error))
-            ) from None
+            raise RunFolderError.locate(path, error) from None
 
     def write_card(self, card: Mapping[str, Any]) -> None:
         write_atomic(self.path / _CARD, to_json(card), make_folder=False)
@@ -304,9 +302,7 @@ class RunFolder:
         try:
             return from_json_with_notes(kind, _read_plain_file(path))
         except (OSError, ValueError, msgspec.MsgspecError) as error:
-            raise RunFolderError(
-                Note("located", location=path, problem=describe_os_error(error))
-            ) from None
+            raise RunFolderError.locate(path, error) from None
 
 
 def _is_recent(progress: Progress) -> bool:
@@ -339,11 +335,6 @@ def is_file(path: Path) -> bool:
         return path.is_file()
     except OSError:
         return False
-
-
-def describe_os_error(error: Exception) -> str:
-    """What is wrong, without the path that the system's errors repeat."""
-    return (error.strerror if isinstance(error, OSError) else "") or str(error)
 
 
 class RunEntry(NamedTuple):
@@ -496,4 +487,4 @@ def read_published(folder: RunFolder) -> Published | None:
     try:
         return from_json_with_notes(Published, path.read_bytes())
     except (OSError, msgspec.MsgspecError) as error:
-        raise RunFolderError(Note("located", location=path, problem=error)) from None
+        raise RunFolderError.locate(path, error) from None

@@ -27,12 +27,12 @@ from typing import BinaryIO, Literal
 import msgspec
 
 from evalcore.access.signing import PublicKey, SigningKey, parse_public_key
-from evalcore.errors import RunFolderError
+from evalcore.errors import RunFolderError, describe_os_error
 from evalcore.i18n import Note
 from evalcore.records import Record, from_json, to_json, utc_now
 from evalcore.store.chain import find_chain_break
 from evalcore.store.journal import LONGEST, PACKED, read_journal_lines
-from evalcore.store.run_folder import RunFolder, describe_os_error, is_file, write_atomic
+from evalcore.store.run_folder import RunFolder, is_file, write_atomic
 
 SEAL = "seal.json"
 FORMAT, VERSION = "evalboard-seal", 1
@@ -140,9 +140,7 @@ def list_sealed_files(folder: Path) -> dict[str, Path]:
                 raise RunFolderError(Note("no_plain_file", path=path))
             sealed.setdefault(name, path)  # a journal sorts before its packed form and counts first
     except OSError as error:
-        raise RunFolderError(
-            Note("located", location=folder, problem=describe_os_error(error))
-        ) from None
+        raise RunFolderError.locate(folder, error) from None
     return sealed
 
 
@@ -151,9 +149,7 @@ def digest_file(path: Path) -> FileSeal:
     try:
         return _digest_lines(lambda: _read_lines(path))
     except (OSError, EOFError, zlib.error) as error:
-        raise RunFolderError(
-            Note("located", location=path, problem=describe_os_error(error))
-        ) from None
+        raise RunFolderError.locate(path, error) from None
 
 
 def digest_bytes(data: bytes) -> FileSeal:
@@ -242,9 +238,7 @@ def read_seal(folder: Path) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise RunFolderError(
-            Note("located", location=path, problem=describe_os_error(error))
-        ) from None
+        raise RunFolderError.locate(path, error) from None
 
 
 def verify_bundle_files(

@@ -26,116 +26,79 @@ from evalcore.targets.registry import check_address, is_loopback, resolve_egress
 # `openai:Qwen/Qwen3-4B` stays a model. An endpoint in the settings replaces a preset of its name.
 
 DEFAULT = "openai"
+
+
+def _preset(title: str, base_url: str, api_key_env: str = "", **fields: Any) -> Endpoint:
+    return Endpoint(base_url, api_key_env, title=title, **fields)
+
+
 #: Addresses as the vendors and projects document them; local ones are the servers' default ports.
-PRESETS: dict[str, Endpoint] = {
-    "openai": Endpoint(
-        base_url="https://api.openai.com/v1",
-        api_key_env="OPENAI_API_KEY",
+PRESETS = {
+    "openai": _preset(
+        "OpenAI",
+        "https://api.openai.com/v1",
+        "OPENAI_API_KEY",
         token_field="max_completion_tokens",  # noqa: S106 (tokens of text)
-        title="OpenAI",
     ),
-    "deepseek": Endpoint(
-        base_url="https://api.deepseek.com",
-        api_key_env="DEEPSEEK_API_KEY",
+    "deepseek": _preset(
+        "DeepSeek", "https://api.deepseek.com", "DEEPSEEK_API_KEY", send_reasoning=True
+    ),
+    "qwen": _preset(
+        "Qwen (DashScope)", "https://dashscope.aliyuncs.com/compatible-mode/v1", "DASHSCOPE_API_KEY"
+    ),
+    "dashscope": _preset(
+        "DashScope (international)",
+        "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
+        "DASHSCOPE_API_KEY",
+    ),
+    "gemini": _preset(
+        "Gemini", "https://generativelanguage.googleapis.com/v1beta", "GEMINI_API_KEY", api="gemini"
+    ),
+    "anthropic": _preset(
+        "Anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", api="anthropic"
+    ),
+    "openrouter": _preset("OpenRouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+    "groq": _preset("Groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
+    "together": _preset("Together AI", "https://api.together.xyz/v1", "TOGETHER_API_KEY"),
+    "mistral": _preset("Mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
+    "huggingface": _preset(
+        "Hugging Face Inference Providers", "https://router.huggingface.co/v1", "HF_TOKEN"
+    ),
+    "fireworks": _preset(
+        "Fireworks AI", "https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY"
+    ),
+    "xai": _preset("xAI", "https://api.x.ai/v1", "XAI_API_KEY"),
+    "zhipu": _preset(
+        "Zhipu AI", "https://open.bigmodel.cn/api/paas/v4", "ZHIPUAI_API_KEY", send_reasoning=True
+    ),
+    "zai": _preset(
+        "Z.ai (Zhipu, international)",
+        "https://api.z.ai/api/paas/v4",
+        "ZAI_API_KEY",
         send_reasoning=True,
-        title="DeepSeek",
     ),
-    "qwen": Endpoint(
-        base_url="https://dashscope.aliyuncs.com/compatible-mode/v1",
-        api_key_env="DASHSCOPE_API_KEY",
-        title="Qwen (DashScope)",
+    "moonshot": _preset(
+        "Moonshot AI", "https://api.moonshot.ai/v1", "MOONSHOT_API_KEY", send_reasoning=True
     ),
-    "dashscope": Endpoint(
-        base_url="https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
-        api_key_env="DASHSCOPE_API_KEY",
-        title="DashScope (international)",
+    "moonshot-cn": _preset(
+        "Moonshot AI (China)", "https://api.moonshot.cn/v1", "MOONSHOT_API_KEY", send_reasoning=True
     ),
-    "gemini": Endpoint(
-        base_url="https://generativelanguage.googleapis.com/v1beta",
-        api_key_env="GEMINI_API_KEY",
-        api="gemini",
-        title="Gemini",
+    "vllm": _preset(
+        "vLLM", "http://127.0.0.1:8000/v1", "VLLM_API_KEY", local=True, start="vllm serve MODEL"
     ),
-    "anthropic": Endpoint(
-        base_url="https://api.anthropic.com/v1",
-        api_key_env="ANTHROPIC_API_KEY",
-        api="anthropic",
-        title="Anthropic",
-    ),
-    "openrouter": Endpoint(
-        base_url="https://openrouter.ai/api/v1",
-        api_key_env="OPENROUTER_API_KEY",
-        title="OpenRouter",
-    ),
-    "groq": Endpoint(
-        base_url="https://api.groq.com/openai/v1", api_key_env="GROQ_API_KEY", title="Groq"
-    ),
-    "together": Endpoint(
-        base_url="https://api.together.xyz/v1", api_key_env="TOGETHER_API_KEY", title="Together AI"
-    ),
-    "mistral": Endpoint(
-        base_url="https://api.mistral.ai/v1", api_key_env="MISTRAL_API_KEY", title="Mistral"
-    ),
-    "huggingface": Endpoint(
-        base_url="https://router.huggingface.co/v1",
-        api_key_env="HF_TOKEN",
-        title="Hugging Face Inference Providers",
-    ),
-    "fireworks": Endpoint(
-        base_url="https://api.fireworks.ai/inference/v1",
-        api_key_env="FIREWORKS_API_KEY",
-        title="Fireworks AI",
-    ),
-    "xai": Endpoint(base_url="https://api.x.ai/v1", api_key_env="XAI_API_KEY", title="xAI"),
-    "zhipu": Endpoint(
-        base_url="https://open.bigmodel.cn/api/paas/v4",
-        api_key_env="ZHIPUAI_API_KEY",
-        send_reasoning=True,
-        title="Zhipu AI",
-    ),
-    "zai": Endpoint(
-        base_url="https://api.z.ai/api/paas/v4",
-        api_key_env="ZAI_API_KEY",
-        send_reasoning=True,
-        title="Z.ai (Zhipu, international)",
-    ),
-    "moonshot": Endpoint(
-        base_url="https://api.moonshot.ai/v1",
-        api_key_env="MOONSHOT_API_KEY",
-        send_reasoning=True,
-        title="Moonshot AI",
-    ),
-    "moonshot-cn": Endpoint(
-        base_url="https://api.moonshot.cn/v1",
-        api_key_env="MOONSHOT_API_KEY",
-        send_reasoning=True,
-        title="Moonshot AI (China)",
-    ),
-    "vllm": Endpoint(
-        base_url="http://127.0.0.1:8000/v1",
-        api_key_env="VLLM_API_KEY",
+    "ollama": _preset("Ollama", "http://127.0.0.1:11434/v1", local=True, start="ollama serve"),
+    "llamacpp": _preset(
+        "llama.cpp",
+        "http://127.0.0.1:8080/v1",
+        "LLAMA_API_KEY",
         local=True,
-        title="vLLM",
-        start="vllm serve MODEL",
-    ),
-    "ollama": Endpoint(
-        base_url="http://127.0.0.1:11434/v1", local=True, title="Ollama", start="ollama serve"
-    ),
-    "llamacpp": Endpoint(
-        base_url="http://127.0.0.1:8080/v1",
-        api_key_env="LLAMA_API_KEY",
-        local=True,
-        title="llama.cpp",
         start="llama-server -m MODEL.gguf",
     ),
-    "lmstudio": Endpoint(
-        base_url="http://127.0.0.1:1234/v1", local=True, title="LM Studio", start="lms server start"
+    "lmstudio": _preset(
+        "LM Studio", "http://127.0.0.1:1234/v1", local=True, start="lms server start"
     ),
-    "transformers": Endpoint(
-        base_url="http://127.0.0.1:8000/v1",
-        local=True,
-        title="transformers serve",
-        start="transformers serve",
+    "transformers": _preset(
+        "transformers serve", "http://127.0.0.1:8000/v1", local=True, start="transformers serve"
     ),
 }
 #: Options that say what goes out beside the question, or with whose credentials.

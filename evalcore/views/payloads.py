@@ -18,6 +18,7 @@ from evalcore.store.headers import RunHeader
 from evalcore.views import runs
 from evalcore.views.boards import Board, compute_floors
 from evalcore.views.comparability import assess_board
+from evalcore.views.datasets import list_dataset_entries, read_dataset_summary
 from evalcore.views.ranking import SUITE, list_board_orders
 from evalcore.views.runs import RunRow
 
@@ -133,8 +134,14 @@ def as_text(table: Sequence[Row], language: str = DEFAULT) -> str:
     if not table:
         return name_term("none", language)
     names = [name for name, value in table[0].items() if not isinstance(value, dict | list)]
-    rows = [[to_single_line(row.get(name, "")) for name in names] for row in table]
+    rows = [[_format_cell(row.get(name, ""), language) for name in names] for row in table]
     return align_columns([[name_term(name, language) for name in names], *rows])
+
+
+def _format_cell(value: Any, language: str) -> str:
+    if isinstance(value, bool):
+        return name_term("yes" if value else "no", language)
+    return to_single_line(value)
 
 
 def _list_benchmarks(settings: Settings, language: str) -> list[Row]:
@@ -189,12 +196,20 @@ def _list_target_examples(card: TargetKindCard, settings: Settings) -> list[str]
 
 
 def _list_dataset_folders(settings: Settings, language: str) -> list[Row]:
+    """The folders of the bundled sets: the cases as far as they have been read, else the rows."""
     folders = sorted(path for path in Path(settings.datasets).glob("*") if path.is_dir())
+    summaries = {
+        Path(entry.path): read_dataset_summary(settings, entry)
+        for entry in list_dataset_entries(settings)
+        if entry.origin == "bundled"
+    }
     rows = []
     for folder in folders:
         files = sorted([*folder.glob("*.jsonl"), *folder.glob("*/tasks_*.jsonl")])
         counts = {path.relative_to(folder).as_posix(): _count_jsonl_rows(path) for path in files}
-        rows.append({"name": folder.name, "cases": sum(counts.values()), "files": counts})
+        summary = summaries.get(folder)
+        cases = summary.samples if summary and not summary.problem else sum(counts.values())
+        rows.append({"name": folder.name, "cases": cases, "files": counts})
     return rows
 
 

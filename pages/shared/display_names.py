@@ -105,6 +105,12 @@ def dataset_title(entry: DatasetEntry) -> str:
     return official.title if entry.origin == "fetched" and official else to_plain_line(entry.name)
 
 
+def find_dataset_extra(entry: DatasetEntry) -> str:
+    """The extra without which the cases of a set cannot be read here, "" where nothing lacks."""
+    card = benchmark_cards().get(entry.benchmark)
+    return find_missing_extra(card) if card else ""
+
+
 def draw_dataset_badges(entry: DatasetEntry, summary: DatasetSummary | None) -> None:
     """Where a set comes from, and whether its text may be shown."""
     with st.container(horizontal=True, gap="small"):
@@ -114,8 +120,7 @@ def draw_dataset_badges(entry: DatasetEntry, summary: DatasetSummary | None) -> 
             st.badge(benchmark_title(entry.benchmark), color="green")
         if summary and summary.gated:
             st.badge(tr("datasets.gated"), color="orange", icon=":material/lock:")
-        card = benchmark_cards().get(entry.benchmark)
-        if card and find_missing_extra(card):
+        if find_dataset_extra(entry):
             st.badge(tr("datasets.not_installed"), color="orange", icon=":material/extension_off:")
         elif summary and summary.problem:
             st.badge(tr("datasets.broken"), color="red", icon=":material/error:")

@@ -52,10 +52,11 @@ class Store:
         return self.commits[-1]
 
     def add(self, files: dict[str, bytes]) -> None:
-        """A commit."""
+        """A commit, named by its content as git does: clients remember the files of a commit at an
+        address, and a later server may be given the same port."""
         self.files |= files
         self.exists = True
-        self.commits.append(hashlib.sha1(f"{len(self.commits)}".encode()).hexdigest())
+        self.commits.append(hashlib.sha1(f"{self.commits} {self.files}".encode()).hexdigest())
 
     def count(self, method: str, part: str = "") -> int:
         return sum(asked == method and part in path for asked, path in self.asked)

@@ -12,6 +12,7 @@ from fsspec.implementations.local import LocalFileSystem
 from evalcore.cli.main import main
 from evalcore.errors import UsageError
 from evalcore.exchange import bucket
+from evalcore.i18n import translate_note
 from evalcore.settings import Settings
 from evalcore.store.index import load_headers
 from tests.support.bundles import finished
@@ -64,6 +65,7 @@ def test_an_address_that_cannot_be_used_shows_no_key(tmp_path: Path) -> None:
         bucket.pull_runs(url, settings_at(tmp_path), print)
     assert "hunter22222" not in str(caught.value)
     assert "nowhere://host/path" in str(caught.value)
+    assert "nowhere://host/path：不是" in translate_note(caught.value.args[0], "zh")
 
 
 @pytest.mark.parametrize("written", ["pass%2Fword%21", "hunter22222"])

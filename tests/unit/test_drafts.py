@@ -285,6 +285,9 @@ def test_a_starter_file_of_one_part_and_of_none(tmp_path, capsys):
     text = capsys.readouterr().out
     assert "# sql_identification" in text
     assert "explain_detection" not in text
+    one = ["datasets", "template", "sql_understanding", "--part", "sql_identification"]
+    assert main([*one, "--lang", "zh", *flags]) == 0
+    assert "#   sql (必填, 文本): SELECT" in capsys.readouterr().out
     assert main(["datasets", "template", "sql_understanding", "--part", "nope", *flags]) == 2
     assert "must be one of" in capsys.readouterr().err
     assert main(["datasets", "template", "nope", *flags]) == 2

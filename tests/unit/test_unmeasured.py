@@ -70,6 +70,7 @@ def test_a_zero_that_was_measured_and_a_claim_stay_numbers(settings):
 def test_tasks_in_the_folders_of_domains_are_listed_as_cases():
     listed = {row["name"]: row for row in payloads.build_listing("datasets", Settings())}
     assert {listed[name]["cases"] for name in ("tau_bench", "tau2_bench")}.isdisjoint({0})
+    assert payloads.as_text([{"new": True}, {"new": False}], "zh").split()[1:] == ["是", "否"]
     assert listed["tau2_bench"]["files"].keys() == {
         f"{domain}/tasks_bundled.jsonl"
         for domain in ("retail", "airline", "telecom", "banking_knowledge")

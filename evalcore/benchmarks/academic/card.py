@@ -7,8 +7,8 @@ from evalcore.catalog import (
     BenchmarkCard,
     CommandCard,
     FlagCard,
-    MetricCard,
     OptionCard,
+    build_metric,
     build_option,
 )
 from evalcore.records import EvidenceKind
@@ -80,13 +80,7 @@ CARD = BenchmarkCard(
         "需安装可选依赖 `academic`。代码只在沙箱中运行。",
     },
     metrics=tuple(
-        MetricCard(
-            key=key,
-            weight=1.0,
-            evidence=evidence,
-            title={"en": english, "zh": chinese},
-            about={"en": about, "zh": about_chinese},
-        )
+        build_metric(key, 1.0, evidence, (english, chinese), (about, about_chinese))
         for key, (evidence, english, chinese, about, about_chinese) in _TASKS.items()
     ),
     options=(

@@ -6,10 +6,10 @@ from evalcore.catalog import (
     BenchmarkCard,
     CommandCard,
     FlagCard,
-    MetricCard,
     OfficialDataset,
     OptionCard,
     UploadForm,
+    build_metric,
     build_option,
     build_protocol_options,
 )
@@ -41,13 +41,7 @@ CARD = BenchmarkCard(
         "启用工具时真正执行计算与读取文件。",
     },
     metrics=tuple(
-        MetricCard(
-            key=key,
-            weight=1,
-            evidence="checked",
-            title={"en": en, "zh": zh},
-            about={"en": about_en, "zh": about_zh},
-        )
+        build_metric(key, 1, "checked", (en, zh), (about_en, about_zh))
         for key, en, zh, about_en, about_zh in _LEVELS
     ),
     upload_form=UploadForm(

@@ -8,8 +8,8 @@ from evalcore.catalog import (
     BenchmarkCard,
     CommandCard,
     FlagCard,
-    MetricCard,
     UploadForm,
+    build_metric,
     build_option,
     build_protocol_options,
 )
@@ -88,13 +88,7 @@ CARD = BenchmarkCard(
         "所说的信息。除非指定模型，用户由规则扮演：其分数不可与已发表的数字比较。",
     },
     metrics=tuple(
-        MetricCard(
-            key=domain,
-            weight=1.0,
-            evidence="executed",
-            title=dict(zip(("en", "zh"), _TITLES[domain], strict=True)),
-            about=dict(zip(("en", "zh"), _ABOUTS[domain], strict=True)),
-        )
+        build_metric(domain, 1.0, "executed", _TITLES[domain], _ABOUTS[domain])
         for domain in DOMAINS
     ),
     user_options=USER_OPTIONS,

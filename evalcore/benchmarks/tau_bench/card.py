@@ -6,18 +6,18 @@ from evalcore.catalog import (
     BenchmarkCard,
     CommandCard,
     FlagCard,
-    MetricCard,
     OfficialDataset,
     UploadForm,
+    build_metric,
     build_option,
     build_protocol_options,
 )
 
-_ABOUT = {
-    "en": "Serve a user according to a policy, with tools; the database must end in the right "
+_ABOUT = (
+    "Serve a user according to a policy, with tools; the database must end in the right "
     "state, and all requested information must be given.",
-    "zh": "按照政策、通过工具为用户办事；数据库最终状态须正确，且须说出所问的信息。",
-}
+    "按照政策、通过工具为用户办事；数据库最终状态须正确，且须说出所问的信息。",
+)
 
 #: What makes a model play the user, and which one.
 USER_OPTIONS = ("use_llm_user", "user_model")
@@ -115,20 +115,8 @@ CARD = BenchmarkCard(
         "用户由规则扮演：其分数不可与已发表的数字比较。小模型请先用 10 个用例。",
     },
     metrics=(
-        MetricCard(
-            key="retail",
-            weight=1.0,
-            evidence="executed",
-            title={"en": "Retail", "zh": "零售"},
-            about=_ABOUT,
-        ),
-        MetricCard(
-            key="airline",
-            weight=1.0,
-            evidence="executed",
-            title={"en": "Airline", "zh": "航空"},
-            about=_ABOUT,
-        ),
+        build_metric("retail", 1.0, "executed", ("Retail", "零售"), _ABOUT),
+        build_metric("airline", 1.0, "executed", ("Airline", "航空"), _ABOUT),
     ),
     official_datasets=(
         OfficialDataset("tau-v1", "tau_bench", "v1", "tau-v1", "tau-bench", _PAGE, on_hub=False),

@@ -37,8 +37,7 @@ def draw_dataset(entry: DatasetEntry, summary: DatasetSummary | None, settings: 
     if entry.card is not None and entry.card.note not in ("", title):
         st.text(entry.card.note)
     if summary is None or summary.problem:
-        reason = escape_markdown(localize_note(summary.problem) if summary else "", 400)
-        st.error(tr("datasets.unreadable", reason=reason), icon=":material/error:")
+        _draw_why_unusable(entry, summary)
         _draw_dataset_actions(entry, settings, usable=False)
         return
     _draw_dataset_facts(entry, summary)
@@ -51,6 +50,16 @@ def draw_dataset(entry: DatasetEntry, summary: DatasetSummary | None, settings: 
     if about := datasets.read_dataset_card(entry):
         with st.expander(tr("datasets.about_set"), icon=":material/description:"):
             st.markdown(about)
+
+
+def _draw_why_unusable(entry: DatasetEntry, summary: DatasetSummary | None) -> None:
+    """Say what to install, else what is wrong with the files."""
+    if extra := words.find_dataset_extra(entry):
+        needed = tr("datasets.needs_extra", extra=extra)
+        st.warning(needed, icon=":material/extension_off:")
+        return
+    reason = escape_markdown(localize_note(summary.problem) if summary else "", 400)
+    st.error(tr("datasets.unreadable", reason=reason), icon=":material/error:")
 
 
 def leave_dataset() -> None:
