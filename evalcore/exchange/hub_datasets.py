@@ -281,6 +281,13 @@ def open_scratch_folder(folder: Path) -> Iterator[Path]:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
+def write_data_file(path: Path, content: bytes) -> str:
+    """Write a file; return its sha256."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return hashlib.sha256(content).hexdigest()
+
+
 def install_folder(ready: Path, folder: Path, note: R) -> R:
     """Put what is ready in its place, with its note; returns the note with the `folder`."""
     (ready / NOTE_FILE).write_bytes(to_json(note))

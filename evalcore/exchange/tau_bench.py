@@ -7,7 +7,6 @@ Its code is parsed and never imported or run: tool schemas and prompts follow fr
 from __future__ import annotations
 
 import ast
-import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -24,6 +23,7 @@ from evalcore.exchange.hub_datasets import (
     format_fetch,
     install_folder,
     open_scratch_folder,
+    write_data_file,
 )
 from evalcore.exchange.source_trees import (
     SourceTree,
@@ -62,7 +62,7 @@ def fetch_tau(
         ready.mkdir()
         with open_source_tree(path) as tree:
             files = _iter_data_files(tree, str(path), progress)
-            hashes = {name: _write_file(ready / name, content) for name, content in files}
+            hashes = {name: write_data_file(ready / name, content) for name, content in files}
             texts = read_tau_texts(tree, str(path))
         commit = COMMIT if content_hash(hashes) == DATA_HASH else "unknown"
         official = OfficialTexts(BENCHMARK, f"{REPOSITORY}@{commit[:12]}", to_plain(texts))
@@ -71,13 +71,6 @@ def fetch_tau(
             ready, folder, FetchedDataset(REPOSITORY, VERSION, commit, LICENCE, hashes)
         )
     return fetched
-
-
-def _write_file(path: Path, content: bytes) -> str:
-    """Write a file; return its sha256."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
-    return hashlib.sha256(content).hexdigest()
 
 
 def _iter_data_files(

@@ -102,7 +102,9 @@ def _find_or_execute(
     on_tick: Callable[[Tracker], None] | None,
 ) -> RunSummary:
     """The result of a run; one that has nothing left to do has it already."""
-    run_settings = _settings_for_run(folder, settings)
+    # A visitor's run keeps their limits, whoever goes on with it
+    mode = folder.read_spec().access
+    run_settings = msgspec.structs.replace(settings, access=mode) if mode else settings
     spec, is_sealed = folder.read_spec(), os.path.lexists(folder.path / SEAL)
     if generate or is_sealed:
         finished = run_index.find_result(folder, spec, run_settings)
@@ -164,12 +166,6 @@ def _find_executor(name: str) -> Callable[..., RunSummary]:
     from evalcore.runner.cluster import execute_on_cluster
 
     return execute_on_cluster
-
-
-def _settings_for_run(folder: RunFolder, settings: Settings) -> Settings:
-    """A visitor's run keeps their limits, whoever goes on with it."""
-    mode = folder.read_spec().access
-    return msgspec.structs.replace(settings, access=mode) if mode else settings
 
 
 def _ask_to_stop(folder: RunFolder) -> None:

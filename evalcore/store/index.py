@@ -155,7 +155,7 @@ class Index:
         """The headers as the run folders have them, which the file is made to follow. Costs a look
         at the file and the roots; every two seconds one at each folder too."""
         with self._looking:
-            seen = (self._read_signature(), *map(_read_root_mtime, self.roots))
+            seen = (self._read_signature(), *map(read_root_mtime, self.roots))
             began = time.monotonic()
             if seen != self._seen or began >= self._next_look:
                 self._shown = self._compare_with_folders()
@@ -264,7 +264,7 @@ class Index:
         self._report(f"{error}; the index was rebuilt with {count} finished runs{moved}")
 
 
-def _read_root_mtime(root: Path) -> int:
+def read_root_mtime(root: Path) -> int:
     """When a run was added to a root or removed from it last (ns); 0 where it cannot be seen."""
     try:
         return root.stat().st_mtime_ns

@@ -247,7 +247,9 @@ def decide(table: DecisionTable, weights: Mapping[str, float], limits: DecisionL
     asked = dict(weights)
     if not active or not chosen:
         return Decision(asked, limits, (), excluded)
-    shares = _normalize_weights(asked)
+    # the weights that count as shares of 1
+    whole = math.fsum(asked.values())
+    shares = {key: weight / whole for key, weight in asked.items() if weight > 0}
     contributions = _collect_contributions(table, chosen, shares)
     ranked = _rank_candidates(table, chosen, contributions)
     changes = find_weight_changes(table, asked, [row.candidate for row in ranked])
@@ -276,12 +278,6 @@ def _find_rejections(
         if allowed and (value or UNKNOWN) not in allowed:
             reasons.append(Rejection(name, unknown=not value))
     return tuple(reasons)
-
-
-def _normalize_weights(weights: Mapping[str, float]) -> dict[str, float]:
-    """The weights that count as shares of 1."""
-    whole = math.fsum(weights.values())
-    return {key: weight / whole for key, weight in weights.items() if weight > 0}
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,10 +3,10 @@ judges."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 import pandas as pd
 
@@ -320,17 +320,13 @@ def build_panel_report(roots: Sequence[Path], runs: Iterable[str]) -> PanelRepor
 def extract_votes(verdict: Verdict) -> tuple[Vote, ...]:
     """The votes that stand in the evidence of a verdict, under the judges' names."""
     return tuple(
-        Vote(judge=_mask_judge_name(line), vote=line["vote"])
+        # without the judge's options, which say where it is served and how it is sampled
+        Vote(judge=mask_target(str(line.get("judge", "")).partition("?")[0]), vote=line["vote"])
         for section in verdict.evidence
         if section.kind == "votes"
         for line in section.body
         if line.get("vote") in _WORDS
     )
-
-
-def _mask_judge_name(line: Mapping[str, Any]) -> str:
-    """A judge without its options, which only say where it is served and how it is sampled."""
-    return mask_target(str(line.get("judge", "")).partition("?")[0])
 
 
 def _load_judged_verdicts(folder: RunFolder) -> list[Verdict]:

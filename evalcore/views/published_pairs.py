@@ -112,7 +112,8 @@ class PublishedRow(Record, frozen=True):
 def find_published_row(settings: Settings, reference: str, publisher: str = "") -> PublishedRow:
     """The row of "publisher/month/id", or of an id alone, letter case aside, in the newest month
     that has it. Raises UsageError, naming what there is to choose from."""
-    key, month, name = _split_reference(reference)
+    parts = reference.split(REFERENCE_MARK, 2)
+    key, month, name = (parts[0], parts[1], parts[2]) if len(parts) == 3 else ("", "", reference)
     keys = (
         [key or publisher] if key or publisher else [each.key for each in load_publishers(settings)]
     )
@@ -131,11 +132,6 @@ def find_published_row(settings: Settings, reference: str, publisher: str = "") 
         raise UsageError(Note("published_several", row=reference, names=", ".join(rows[:10])))
     board = load_published_board(settings, publication.publisher.key, entry.month, entry.setup_key)
     return PublishedRow(publication, entry, board)
-
-
-def _split_reference(reference: str) -> tuple[str, str, str]:
-    parts = reference.split(REFERENCE_MARK, 2)
-    return (parts[0], parts[1], parts[2]) if len(parts) == 3 else ("", "", reference)
 
 
 def compare_published_rows(

@@ -23,6 +23,7 @@ from evalcore.settings import Settings
 from evalcore.single_flight import SingleFlightCache
 from evalcore.store import hub_state
 from evalcore.store.headers import check_folder
+from evalcore.store.index import read_root_mtime
 from evalcore.store.run_folder import RunEntry, RunFolder, find_run, is_being_written, list_entries
 from evalcore.store.run_folder import find_alike_run as find_alike_run
 from evalcore.views.cases import CaseView
@@ -119,7 +120,7 @@ def all_rows(roots: Sequence[Path]) -> RunRows:
     """Every run, newest first, those of read-only roots last; `roots` begins with the writable one.
     A broken run has no time of creation, but its id begins with one."""
     before, begun = _resting.get(tuple(roots)), time.monotonic()
-    added = tuple(map(_read_root_mtime, roots))
+    added = tuple(map(read_root_mtime, roots))
     if before is not None and before.added == added and begun - before.seen < _REST:
         return before.rows
     seen_by_id: dict[str, _Seen] = {}
@@ -154,14 +155,6 @@ class _Resting(NamedTuple):
 def clear_run_cache() -> None:
     """Whoever changes a run calls this, so that the next look sees it at once."""
     _resting.clear()
-
-
-def _read_root_mtime(root: Path) -> int:
-    """When a run was added to a root or removed from it last; 0 where there is no such folder."""
-    try:
-        return root.stat().st_mtime_ns
-    except OSError:
-        return 0
 
 
 class _Seen(NamedTuple):

@@ -128,7 +128,7 @@ def _measure_usability(task: Task, python: Path | None, limits: Limits) -> TaskU
         run_patch(task.patch, Variation(without=gold.machinery))
     )
     answers = run_patch(task.patch, Variation(blind=True)).answers or ()
-    functions = {_find_test_function(test) for test in expected}
+    functions = {test.partition("::")[2].partition("[")[0] for test in expected}
     asked = [answer for answer in answers if answer.test in functions or not answer.once]
     return TaskUsability(
         ok=True,
@@ -137,11 +137,6 @@ def _measure_usability(task: Task, python: Path | None, limits: Limits) -> TaskU
         self_contained=alone,
         proofs=count_held(asked),
     )
-
-
-def _find_test_function(test: str) -> str:
-    """`TestCase::test_equal` of `tests/test_core.py::TestCase::test_equal[3]`."""
-    return test.partition("::")[2].partition("[")[0]
 
 
 def _is_task_defect(gold: Execution) -> bool:

@@ -163,20 +163,16 @@ def _parse_plain_words(clause: str, apps: Sequence[str]) -> list[PhoneRequest]:
         return [PhoneRequest("check_network_mode_preference")]
     for switch in SWITCHES:
         if re.search(switch.words, lowered):
-            return _parse_switch(switch, clause)
+            wanted = _read_wanted(clause)
+            if wanted is not None:
+                return [PhoneRequest(switch.switch, wanted=wanted)]
+            if _TOGGLE.search(clause):
+                return [PhoneRequest(switch.switch)]
+            return [PhoneRequest(switch.check)] if _CHECK.search(clause) else []
     for words, tool in _PLAIN:
         if re.search(words, lowered):
             return [PhoneRequest(tool)]
     return []
-
-
-def _parse_switch(switch: _Switch, clause: str) -> list[PhoneRequest]:
-    wanted = _read_wanted(clause)
-    if wanted is not None:
-        return [PhoneRequest(switch.switch, wanted=wanted)]
-    if _TOGGLE.search(clause):
-        return [PhoneRequest(switch.switch)]
-    return [PhoneRequest(switch.check)] if _CHECK.search(clause) else []
 
 
 def _read_wanted(clause: str) -> bool | None:

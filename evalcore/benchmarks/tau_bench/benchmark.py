@@ -115,7 +115,7 @@ class TauBench(UserBenchmark):
         domain = dataset.load_sample_domain(sample)
         if self.is_official:
             return [Message("system", build_agent_prompt(self._texts, domain, style))]
-        return [Message("system", _build_system_text(domain, style))]
+        return [Message("system", domain.policy + agents.describe_tools(domain.tools, style))]
 
     async def run_sample(self, sample: Sample, context: Context) -> Episode:
         style = agents.choose_style(await context.resolve_tool_call_mode(), self.options["style"])
@@ -212,11 +212,6 @@ async def generate_with_price(
 ) -> tuple[Completion, float | None]:
     answer = await context.generate(request, role)
     return answer, context.price(role, answer.usage)
-
-
-def _build_system_text(domain: Domain, style: Style) -> str:
-    """The policy, and the tools unless they are offered natively."""
-    return domain.policy + agents.describe_tools(domain.tools, style)
 
 
 def _is_rule_playable(sample: Sample) -> bool:

@@ -49,6 +49,7 @@ from evalcore.exchange.hub_datasets import (
     install_folder,
     open_scratch_folder,
     read_fetch_note,
+    write_data_file,
 )
 from evalcore.i18n import Note
 from evalcore.intake.python_source import SourceModule
@@ -382,7 +383,7 @@ def fetch_bfcl(
         else:
             path = download_wheel(scratch, release, progress) if source == WHEEL else Path(source)
             contents, origin = read_wheel_files(path, wheel_members(), release)
-        hashes = {name: _write_data_file(ready / name, content) for name, content in contents}
+        hashes = {name: write_data_file(ready / name, content) for name, content in contents}
         if path is not None:
             sources = dict(read_wheel_files(path, TEXT_MODULES, release)[0])
             texts = OfficialTexts("bfcl", origin, to_plain(read_bfcl_texts(sources)))
@@ -405,12 +406,6 @@ def _find_fetched_bfcl(folder: Path, version: str) -> FetchedBfcl | None:
         folder, list_official_files(version) if version == "v3" else [*wheel_members(), TEXTS_FILE]
     )
     return msgspec.structs.replace(fetched, folder=str(folder), already=True)
-
-
-def _write_data_file(path: Path, content: bytes) -> str:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
-    return hashlib.sha256(content).hexdigest()
 
 
 def format_bfcl_fetch(fetched: FetchedBfcl) -> str:

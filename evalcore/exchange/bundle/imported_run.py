@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import msgspec
@@ -34,7 +33,7 @@ from evalcore.records import (
     content_hash,
 )
 from evalcore.results import BenchmarkScore
-from evalcore.runner.plan import with_column_key
+from evalcore.runner.plan import find_installed_version, with_column_key
 from evalcore.runner.summary import compute_totals, describe_column
 from evalcore.store.run_folder import Flag, Published, PublishedScore
 
@@ -179,15 +178,8 @@ def _has_same_programs(contents: BundleContents, spec: BenchmarkSpec, benchmark:
     if spec.scorer_version != benchmark.card.scorer_version:
         return False
     return all(
-        contents.spec.versions.get(name, "") == _find_installed_version(name) for name in _DECIDING
+        contents.spec.versions.get(name, "") == find_installed_version(name) for name in _DECIDING
     )
-
-
-def _find_installed_version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return ""
 
 
 # A run made of a bundle stands on boards of its own, with others that were handed in over the same

@@ -45,7 +45,9 @@ class _Claim:
         self.sampling = select_sampling(
             FieldReader("", result.find_object("generation_config")).find_object("generation_args")
         )
-        self._low, self._high = _read_bounds(config)
+        low, high = (convert_score(config.values.get(name)) for name in ("min_score", "max_score"))
+        percent = config.values.get("metric_unit") in ("percent", "%")
+        self._low, self._high = low or 0.0, high if high is not None else 100.0 if percent else 1.0
         lower = config.values.get("lower_is_better") is True
         self.share = None if lower else self.convert(details.values.get("score"))
         self.interval = self._read_interval(details.find_object("uncertainty"))
@@ -70,12 +72,6 @@ class _Claim:
             return None
         half = 1.959964 * error / (self._high - self._low)
         return max(self.share - half, 0.0), min(self.share + half, 1.0)
-
-
-def _read_bounds(config: FieldReader) -> tuple[float, float]:
-    low, high = (convert_score(config.values.get(name)) for name in ("min_score", "max_score"))
-    percent = config.values.get("metric_unit") in ("percent", "%")
-    return low or 0.0, high if high is not None else 100.0 if percent else 1.0
 
 
 def is_eee_record(path: Path, head: bytes) -> bool:

@@ -7,7 +7,6 @@ earlier ones: a file that was read before is not read again, and equal questions
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -15,6 +14,7 @@ from typing import Any, Literal
 import msgspec
 
 from evalcore.errors import DatasetError, UsageError
+from evalcore.exchange.scale.cases import answer_text
 from evalcore.exchange.scale.forms import (
     CASES,
     SUBJECTIVE,
@@ -149,14 +149,8 @@ def _list_questions(
     asked = builders[capability](metric, case, twins)
     if asked is None:
         return []
-    texts = [_to_text(answer.model_answer) for answer in row.model_answers]
+    texts = [answer_text(answer.model_answer) for answer in row.model_answers]
     return [msgspec.structs.replace(asked, answer=text) for text in texts]
-
-
-def _to_text(answer: Any) -> str:
-    if answer is None:
-        return ""
-    return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
 
 
 def _ask_conversion(

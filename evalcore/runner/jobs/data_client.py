@@ -57,7 +57,8 @@ def validate_upload(upload: Upload, visitor: Visitor, settings: Settings) -> Val
     """Look at a file without keeping it, and have its expected answers run by the engines that are
     here. Raises AccessDenied too: looking costs our time."""
     policy.require_access(settings, visitor, "upload")
-    _check_size(upload)
+    if len(upload.content) > MAX_FILE_BYTES:
+        raise UsageError(Note("bundle_large", size=MAX_FILE_BYTES >> 20))
     with _upload_folder(settings) as room:
         arguments = {"upload": upload, "room": room}
         validation = jobs.call_task("validate_upload", arguments, settings, Validation)
@@ -145,11 +146,6 @@ def start_confirm(
 def is_name_taken(benchmark: str, name: str, settings: Settings) -> bool:
     """Whether there is an own set of that name; raises UsageError for an impossible name."""
     return own_folder(settings, benchmark, name).exists()
-
-
-def _check_size(upload: Upload) -> None:
-    if len(upload.content) > MAX_FILE_BYTES:
-        raise UsageError(Note("bundle_large", size=MAX_FILE_BYTES >> 20))
 
 
 @contextmanager

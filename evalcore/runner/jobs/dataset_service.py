@@ -248,16 +248,12 @@ def _check_rows_alone(
                 return errors, False
             part = form.part_of(row, chosen_part)
             errors += loader.iterate_row_problems(folder, (line, row), part)
-            name = _find_row_identity(form.identity, row, part)
+            value = row.get(form.identity)
+            name = f"{part}/{value}" if isinstance(value, str | int) and str(value).strip() else ""
             if name and first.setdefault(name, line) != line:
                 problem = Note("upload_twice", id=f"{name.partition('/')[2]!r}", line=first[name])
                 errors.append(LineError(line, form.identity, problem))
     return errors, True
-
-
-def _find_row_identity(field: str, row: dict[str, Any], part: str) -> str:
-    value = row.get(field)
-    return f"{part}/{value}" if isinstance(value, str | int) and str(value).strip() else ""
 
 
 def _build_preview(sample: Sample) -> CasePreview:

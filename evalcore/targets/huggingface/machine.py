@@ -293,7 +293,12 @@ def check_loadable(folder: Path, metadata: ModelMetadata, options: HuggingFaceOp
             "no_device",
             Note("model_no_device", device=options.device, names=", ".join(list_devices())),
         )
-    _check_dtype(metadata, options)
+    if metadata.quantised and options.dtype not in ("auto", metadata.quantised):
+        raise LoadError("dtype_unsupported", Note("model_stored_as", quantised=metadata.quantised))
+    check_quantiser(metadata.quantised, resolve_device(options.device))
+    dtype = metadata.quantised if metadata.quantised in QUANTISED else options.dtype
+    if dtype != "auto" and dtype not in list_dtypes(options.device):
+        raise LoadError("dtype_unsupported", Note("model_needs_bitsandbytes", dtype=dtype))
     needed, free = memory_needed(metadata, options.dtype), memory_available(device)
     if free is not None and needed > free:
         spread = device != ALL_GPUS and needed <= (memory_available(ALL_GPUS) or 0)
@@ -308,12 +313,3 @@ def check_loadable(folder: Path, metadata: ModelMetadata, options: HuggingFaceOp
                 remedy=remedy,
             ),
         )
-
-
-def _check_dtype(metadata: ModelMetadata, options: HuggingFaceOptions) -> None:
-    if metadata.quantised and options.dtype not in ("auto", metadata.quantised):
-        raise LoadError("dtype_unsupported", Note("model_stored_as", quantised=metadata.quantised))
-    check_quantiser(metadata.quantised, resolve_device(options.device))
-    dtype = metadata.quantised if metadata.quantised in QUANTISED else options.dtype
-    if dtype != "auto" and dtype not in list_dtypes(options.device):
-        raise LoadError("dtype_unsupported", Note("model_needs_bitsandbytes", dtype=dtype))

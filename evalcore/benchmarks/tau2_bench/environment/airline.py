@@ -313,24 +313,17 @@ def _require_flight_choices(values: Any) -> None:
 
 
 def _require_user(world: State, user_id: str) -> Entity:
-    user = world.agent.get("users", user_id)
-    if user is None:
-        raise ValueError(f"User {user_id} not found")
-    return user
+    return world.agent.require_row("users", user_id, f"User {user_id} not found")
 
 
 def _require_reservation(world: State, reservation_id: str) -> Entity:
-    reservation = world.agent.get("reservations", reservation_id)
-    if reservation is None:
-        raise ValueError(f"Reservation {reservation_id} not found")
-    return reservation
+    return world.agent.require_row(
+        "reservations", reservation_id, f"Reservation {reservation_id} not found"
+    )
 
 
 def _require_flight(world: State, flight_number: str) -> Entity:
-    flight = world.agent.get("flights", flight_number)
-    if flight is None:
-        raise ValueError(f"Flight {flight_number} not found")
-    return flight
+    return world.agent.require_row("flights", flight_number, f"Flight {flight_number} not found")
 
 
 def _require_flight_date(world: State, flight_number: str, date: str) -> Entity:

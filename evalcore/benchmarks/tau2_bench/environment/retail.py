@@ -321,24 +321,15 @@ def list_all_product_types(world: State) -> dict[str, str]:
 
 
 def _require_order(world: State, order_id: str) -> Entity:
-    order = world.agent.get("orders", order_id)
-    if order is None:
-        raise ValueError("Order not found")
-    return order
+    return world.agent.require_row("orders", order_id, "Order not found")
 
 
 def _require_user(world: State, user_id: str) -> Entity:
-    user = world.agent.get("users", user_id)
-    if user is None:
-        raise ValueError("User not found")
-    return user
+    return world.agent.require_row("users", user_id, "User not found")
 
 
 def _require_product(world: State, product_id: str) -> Entity:
-    product = world.agent.get("products", product_id)
-    if product is None:
-        raise ValueError("Product not found")
-    return product
+    return world.agent.require_row("products", product_id, "Product not found")
 
 
 def _require_payment_method(world: State, user_id: str, method_id: str) -> Entity:

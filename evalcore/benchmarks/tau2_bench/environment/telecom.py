@@ -6,8 +6,9 @@ begins, whose id is counted here and is random upstream.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from datetime import date, timedelta
+from functools import partial
 from typing import Any
 
 from evalcore.benchmarks.agents import Schema
@@ -24,7 +25,7 @@ from evalcore.benchmarks.tau2_bench.environment.shapes import (
     to_number,
     to_text,
 )
-from evalcore.benchmarks.tau2_bench.environment.world import Function, State, Tool, build_tool
+from evalcore.benchmarks.tau2_bench.environment.world import Function, State, build_tool
 from evalcore.benchmarks.tau_bench.environment.database import Entity
 from evalcore.benchmarks.tau_bench.environment.tools import text_schema
 
@@ -409,14 +410,8 @@ _SCHEMAS: dict[str, Schema] = {
 }
 
 
-def _build_write(function: Callable[..., Any], description: str) -> Tool:
-    return build_tool(function, description, _SCHEMAS, mutates=True)
-
-
-def _build_read(function: Callable[..., Any], description: str) -> Tool:
-    return build_tool(function, description, _SCHEMAS)
-
-
+_build_write = partial(build_tool, schemas=_SCHEMAS, mutates=True)
+_build_read = partial(build_tool, schemas=_SCHEMAS)
 TOOLS = (
     _build_read(get_customer_by_phone, "Find the customer of a phone number."),
     _build_read(get_customer_by_id, "All about a customer."),

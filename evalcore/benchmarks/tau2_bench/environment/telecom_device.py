@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from evalcore.benchmarks.agents import Schema
@@ -23,7 +24,7 @@ from evalcore.benchmarks.tau2_bench.environment.telecom_phone import (
     read_surroundings,
     search_network,
 )
-from evalcore.benchmarks.tau2_bench.environment.world import State, Tool, build_tool
+from evalcore.benchmarks.tau2_bench.environment.world import State, build_tool
 from evalcore.benchmarks.tau_bench.environment.database import Entity
 from evalcore.benchmarks.tau_bench.environment.tools import text_schema
 
@@ -335,14 +336,8 @@ _SCHEMAS: dict[str, Schema] = {
 }
 
 
-def _build_write(function: Callable[..., Any], description: str) -> Tool:
-    return build_tool(function, description, _SCHEMAS, mutates=True)
-
-
-def _build_read(function: Callable[..., Any], description: str) -> Tool:
-    return build_tool(function, description, _SCHEMAS)
-
-
+_build_write = partial(build_tool, schemas=_SCHEMAS, mutates=True)
+_build_read = partial(build_tool, schemas=_SCHEMAS)
 TOOLS = (
     _build_read(check_status_bar, "What the phone's status bar shows."),
     _build_read(check_network_status, "The phone's connection, SIM card and network settings."),

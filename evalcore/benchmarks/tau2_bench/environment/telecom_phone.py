@@ -154,17 +154,11 @@ def edit_surroundings(world: State) -> Entity:
 
 
 def read_device(world: State) -> Entity:
-    device = world.user.get("device", "device")
-    if device is None:
-        raise ValueError("the user has no phone")
-    return device
+    return world.user.require_row("device", "device", "the user has no phone")
 
 
 def read_surroundings(world: State) -> Entity:
-    surroundings = world.user.get("surroundings", "surroundings")
-    if surroundings is None:
-        raise ValueError("the user is nowhere")
-    return surroundings
+    return world.user.require_row("surroundings", "surroundings", "the user is nowhere")
 
 
 def synchronize(world: State) -> None:

@@ -182,6 +182,13 @@ class Database:
                 return own
         return self._base.tables[table].get(entity)
 
+    def require_row(self, table: str, entity: str, problem: str) -> Entity:
+        """As `get`; raises ValueError with the problem where there is none."""
+        row = self.get(table, entity)
+        if row is None:
+            raise ValueError(problem)
+        return row
+
     def rows(self, table: str) -> Iterator[tuple[str, Entity]]:
         """Ids and entities to read, in the order of the data, added ones last."""
         base = self._base.tables[table]
