@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
+from evalcore.cli.parser import AddCommon
 from evalcore.cli.terminal import get_language, tr
 from evalcore.errors import FileError, UsageError, join_notes
 from evalcore.i18n import Note, name_term
@@ -17,12 +17,11 @@ if TYPE_CHECKING:
     from evalcore.exchange.board_export import BoardSelection
     from evalcore.target_cards import TargetCard
 
-Verb = Callable[[argparse.Namespace], int]
 BOARD_FORMATS = ("text", "csv", "json", "md", "latex")
 _DONE = 0
 
 
-def add_board_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
+def add_board_verb(verbs: Any, add_common: AddCommon) -> None:
     """Add the verb; `add_common` adds the common flags and sets the verb's function."""
     about = "print the ranking of a board as shown in the app"
     sub = verbs.add_parser("board", help=about, description=about)
@@ -149,9 +148,7 @@ COMPARISON_FORMATS = ("text", "md", "csv")
 CASES = 20  # shown per benchmark unless asked otherwise
 
 
-def add_compare_verb(
-    verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]
-) -> None:
+def add_compare_verb(verbs: Any, add_common: AddCommon) -> None:
     """Add the verb; `add_common` adds the common flags and sets the verb's function."""
     about = "compare 2 to 8 runs: scores, wins and losses against a base run, differing cases"
     sub = verbs.add_parser("compare", help=about, description=about)
@@ -206,7 +203,7 @@ _TEXTS = {
 _WEIGHTS = {"open": True, "closed": False, "unknown": None}
 
 
-def add_card_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
+def add_card_verb(verbs: Any, add_common: AddCommon) -> None:
     """Add the verb; `add_common` adds the common flags and sets the verb's function."""
     about = "show the card of a target, or set its fields; an empty value clears a field"
     sub = verbs.add_parser("card", help=about, description=about)
@@ -302,7 +299,7 @@ def _format_card(key: str, card: TargetCard) -> str:
     return f"{key}\n" + align_columns([(f"  {names[n]}", fields[n] or "-") for n in fields])
 
 
-def add_site_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
+def add_site_verb(verbs: Any, add_common: AddCommon) -> None:
     """Add the verb; `add_common` adds the common flags and sets the verb's function."""
     about = "write a leaderboard as static pages, for a web host or to open locally"
     sub = verbs.add_parser("site", help=about, description=about)

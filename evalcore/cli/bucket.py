@@ -5,21 +5,18 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from evalcore.cli.parser import AddCommon
 from evalcore.cli.terminal import say, tr, tr_count, tr_note
 
 if TYPE_CHECKING:
     from evalcore.exchange.bucket import BucketSync
 
-Verb = Callable[[argparse.Namespace], int]
 _ADDRESS = "s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, a folder, or another address of fsspec"
 
 
-def add_bucket_verb(
-    verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]
-) -> None:
+def add_bucket_verb(verbs: Any, add_common: AddCommon) -> None:
     """Add the verb; `add_common` adds the common flags and sets the verb's function."""
     about = "store finished runs in an object store, and import them from there"
     actions = verbs.add_parser("bucket", help=about, description=about).add_subparsers(

@@ -6,7 +6,6 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from evalcore.cli.exchange import (
     print_stderr,
     read_command_flags,
 )
+from evalcore.cli.parser import AddCommon
 from evalcore.cli.terminal import get_language, tr, tr_count, tr_note
 from evalcore.errors import FileError, UsageError
 from evalcore.i18n import Note
@@ -32,13 +32,10 @@ if TYPE_CHECKING:
     from evalcore.settings import Settings
     from evalcore.views.datasets import DatasetEntry
 
-Verb = Callable[[argparse.Namespace], int]
 _DONE, _BAD = 0, 2
 
 
-def add_datasets_verb(
-    verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]
-) -> None:
+def add_datasets_verb(verbs: Any, add_common: AddCommon) -> None:
     """Add the verb; `add_common` adds the common flags and sets the verb's function."""
     about = "list, check, validate, add, remove or fetch datasets"
     actions = verbs.add_parser("datasets", help=about, description=about).add_subparsers(
@@ -67,7 +64,7 @@ def add_datasets_verb(
         add_command_flags(sub, command)
 
 
-def _add_own(actions: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
+def _add_own(actions: Any, add_common: AddCommon) -> None:
     about = "list every dataset that --dataset accepts: bundled, fetched and your own"
     add_common(actions.add_parser("list", help=about, description=about), _list_datasets)
     about = "check cases, reporting problems by line or row and field; nothing is saved"

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from typing import Any
 
+from evalcore.cli.parser import AddCommon
 from evalcore.cli.terminal import get_language
 
-Verb = Callable[[argparse.Namespace], int]
 _DONE = 0
 
 
-def add_decide_verb(
-    verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]
-) -> None:
+def add_decide_verb(verbs: Any, add_common: AddCommon) -> None:
     """Add the verb; `add_common` adds the common flags and sets the verb's function."""
     about = "rank the targets of a board by your own weights and requirements"
     sub = verbs.add_parser(

@@ -25,6 +25,7 @@ from evalcore import catalog, plugins
 from evalcore.access import policy
 from evalcore.access.egress import is_this_machine
 from evalcore.access.secrets import scrub_secrets
+from evalcore.cli.parser import AddCommon
 from evalcore.cli.terminal import get_language, tr, tr_note
 from evalcore.errors import EvalboardError
 from evalcore.i18n import name_term
@@ -35,7 +36,6 @@ from evalcore.settings import Settings, load_settings
 #: `missing`: something that the installation promises is not there; `absent`: optional, and not
 #: there; `broken`: there, and unusable.
 Status = Literal["ok", "missing", "absent", "broken"]
-Verb = Callable[[argparse.Namespace], int]
 _DONE, _INCOMPLETE = 0, 3
 _SECONDS_TO_CONNECT = 0.5
 _EXTRAS = ("local", "postgres", "mysql", "charts", "auth")
@@ -54,9 +54,7 @@ class Check(Record, frozen=True):
     remedy: str = ""
 
 
-def add_doctor_verb(
-    verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]
-) -> None:
+def add_doctor_verb(verbs: Any, add_common: AddCommon) -> None:
     """Add the verb; `add_common` adds the common flags and sets the verb's function."""
     about = "check this installation and print the command that fixes each problem"
     add_common(verbs.add_parser("doctor", help=about, description=about), _print_report)

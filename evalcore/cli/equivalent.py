@@ -7,12 +7,13 @@ import json
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from evalcore.cli.parser import AddCommon
 from evalcore.cli.terminal import tr, tr_note
 from evalcore.errors import FileError, UsageError
 from evalcore.i18n import Note
@@ -20,13 +21,10 @@ from evalcore.i18n import Note
 if TYPE_CHECKING:
     from evalcore.sqlkit.equivalence.pairs import Pair, PairDecision
 
-Verb = Callable[[argparse.Namespace], int]
 _DONE = 0
 
 
-def add_equivalent_verb(
-    verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]
-) -> None:
+def add_equivalent_verb(verbs: Any, add_common: AddCommon) -> None:
     """Add the verb; `add_common` adds the common flags and sets the verb's function."""
     about = "decide whether two SQL statements are equivalent, with a counterexample if not"
     sub = verbs.add_parser("equivalent", help=about, description=about)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalcore import catalog
 from evalcore.cli import hub, logs, terminal, trackers
+from evalcore.cli.parser import AddCommon
 from evalcore.cli.terminal import tr, tr_count, tr_note
 from evalcore.errors import FileError, UsageError
 from evalcore.i18n import Note
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from evalcore.settings import Settings
     from evalcore.store.run_folder import RunFolder
 
-Verb = Callable[[argparse.Namespace], int]
 REPORTS = ("json", "csv", "md", "html")
 SCALE = "scale"
 EVAL_RESULTS = "eval_results"
@@ -36,9 +36,7 @@ BUNDLE = "bundle"
 _DONE = 0
 
 
-def add_exchange_verbs(
-    verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]
-) -> None:
+def add_exchange_verbs(verbs: Any, add_common: AddCommon) -> None:
     """Add the verbs; `add_common` adds the common flags and sets the verb's function."""
     about = "write a report of a run, its answers for an official evaluation, or a full bundle"
     sub = verbs.add_parser("export", help=about, description=about)
@@ -99,7 +97,7 @@ def add_exchange_verbs(
     add_common(sub, _verify_published)
 
 
-def _add_import(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
+def _add_import(verbs: Any, add_common: AddCommon) -> None:
     about = "import published results, and logs of other frameworks, as read-only runs"
     origins = verbs.add_parser("import", help=about, description=about).add_subparsers(
         required=True, metavar="ORIGIN"
@@ -414,7 +412,7 @@ def _draw_verify_progress() -> Iterator[Callable[[int, int, int], None]]:
 _INCOMPLETE = 3
 
 
-def add_hub_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
+def add_hub_verb(verbs: Any, add_common: AddCommon) -> None:
     """Add the verb; `add_common` adds the common flags and sets the verb's function."""
     about = "sync results with the Hugging Face Hub, and publish there (HF_TOKEN)"
     actions = verbs.add_parser("hub", help=about, description=about).add_subparsers(

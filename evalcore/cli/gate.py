@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from evalcore.cli.parser import AddCommon
 from evalcore.cli.terminal import get_language
 from evalcore.errors import UsageError
 from evalcore.i18n import Note
 
-Verb = Callable[[argparse.Namespace], int]
 STATUSES = {"passed": 0, "failed": 1, "inconclusive": 4}
 
 
-def add_gate_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
+def add_gate_verb(verbs: Any, add_common: AddCommon) -> None:
     """Add the verb; `add_common` adds the common flags and sets the verb's function."""
     about = "check a run against a base run or a minimum score"
     status = "Exit status: 0 passed, 1 failed, 4 inconclusive (with the number of cases to add)."

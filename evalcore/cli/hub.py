@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evalcore.cli.parser import Verb
 from evalcore.cli.run import load_operator_settings
 from evalcore.cli.terminal import tr, tr_count
 from evalcore.errors import UsageError
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from evalcore.settings import Settings
     from evalcore.store.run_folder import RunFolder
 
-Verb = Callable[[argparse.Namespace], int]
 _TASK = "BENCHMARK=OWNER/DATASET:TASK[@REVISION]"
 
 

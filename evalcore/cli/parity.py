@@ -4,10 +4,10 @@ own engine: the same cases, greedy, answer by answer and verdict by verdict."""
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from evalcore.cli import run
+from evalcore.cli.parser import AddCommon
 from evalcore.cli.terminal import say_always, tr, tr_count
 from evalcore.errors import UsageError
 from evalcore.i18n import Note
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from evalcore.runner.summary import EpisodeKey, VerdictKey
     from evalcore.settings import Settings
 
-Verb = Callable[[argparse.Namespace], int]
 _SHOWN = 10  # differences
 _SHOWN_CHARACTERS = 160
 
@@ -55,9 +54,7 @@ class ParityReport(Record, frozen=True):
     differences: tuple[AnswerDifference, ...] = ()
 
 
-def add_parity_verb(
-    verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]
-) -> None:
+def add_parity_verb(verbs: Any, add_common: AddCommon) -> None:
     """Add the verb; `add_common` adds the common flags and sets the verb's function."""
     about = (
         "ask two targets the same cases without randomness and say how many answers are equal, "

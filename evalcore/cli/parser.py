@@ -19,6 +19,9 @@ from evalcore.cli.terminal import get_language, tr, tr_note
 from evalcore.errors import suggest_name
 from evalcore.i18n import DEFAULT
 
+#: What runs a verb and returns its exit status, and what adds the common flags to its parser.
+Verb = Callable[[argparse.Namespace], int]
+AddCommon = Callable[[argparse.ArgumentParser, Verb], None]
 _TRANSLATIONS = Path(__file__).parents[1] / "i18n"
 _EXAMPLES = Path(__file__).with_name("examples.json")
 #: By the key of its text what argparse says of a bad command line.

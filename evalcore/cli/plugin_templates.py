@@ -12,7 +12,6 @@ import json
 import keyword
 import re
 import sys
-from collections.abc import Callable
 from importlib.metadata import packages_distributions
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -20,17 +19,17 @@ from pathlib import Path
 from typing import Any
 
 from evalcore import catalog
+from evalcore.cli.parser import AddCommon
 from evalcore.cli.terminal import tr
 from evalcore.errors import UsageError
 from evalcore.i18n import Note
 
-Verb = Callable[[argparse.Namespace], int]
 KINDS = ("benchmark", "target", "engine")
 _SUFFIX = ".tmpl"
 _NAME = re.compile(r"[a-z][a-z0-9_]{1,39}")
 
 
-def add_new_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
+def add_new_verb(verbs: Any, add_common: AddCommon) -> None:
     """Add the verb; `add_common` adds the common flags and sets the verb's function."""
     about = "create a plug-in package with a benchmark, a kind of target or an SQL engine"
     sub = verbs.add_parser("new", help=about, description=about)

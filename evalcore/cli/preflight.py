@@ -5,22 +5,19 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable
 from typing import Any
 
 from evalcore.access.secrets import scrub_secrets
+from evalcore.cli.parser import AddCommon
 from evalcore.cli.terminal import tr, tr_note
 from evalcore.errors import UsageError
 from evalcore.i18n import Note
 from evalcore.plain_text import align_columns
 
-Verb = Callable[[argparse.Namespace], int]
 _DONE, _INCOMPLETE = 0, 3
 
 
-def add_preflight_verb(
-    verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]
-) -> None:
+def add_preflight_verb(verbs: Any, add_common: AddCommon) -> None:
     """Add the verb; `add_common` adds the common flags and sets the verb's function."""
     about = "check key, model, tools, sampling, token limit and streaming in at most 5 requests"
     sub = verbs.add_parser("preflight", help=about, description=about)
@@ -65,9 +62,7 @@ def _print_preflight(args: argparse.Namespace) -> int:
     return _DONE if report.ok else _INCOMPLETE
 
 
-def add_models_verb(
-    verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]
-) -> None:
+def add_models_verb(verbs: Any, add_common: AddCommon) -> None:
     """Add the verb; `add_common` adds the common flags and sets the verb's function."""
     about = "list the models that your key can reach at an endpoint"
     sub = verbs.add_parser("models", help=about, description=about)

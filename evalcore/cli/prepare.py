@@ -4,7 +4,6 @@ another lists what it can ask."""
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,17 +14,14 @@ from evalcore.cli.exchange import (
     print_stderr,
     read_command_flags,
 )
+from evalcore.cli.parser import AddCommon
 from evalcore.cli.terminal import get_language
 
 if TYPE_CHECKING:
     from evalcore.catalog import CommandCard
 
-Verb = Callable[[argparse.Namespace], int]
 
-
-def add_prepare_verbs(
-    verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]
-) -> None:
+def add_prepare_verbs(verbs: Any, add_common: AddCommon) -> None:
     """Add a verb for each benchmark that prepares something, by the first word of its key."""
     for key, command in catalog.list_command_cards("preparer").items():
         name = key.partition("_")[0]
@@ -37,7 +33,7 @@ def add_prepare_verbs(
         add_command_flags(sub, command)
 
 
-def add_list_verbs(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
+def add_list_verbs(verbs: Any, add_common: AddCommon) -> None:
     """Add a verb for each benchmark that lists what it can ask, by its key."""
     for key, command in catalog.list_command_cards("lister").items():
         actions = verbs.add_parser(key, help=command.about, description=command.about)

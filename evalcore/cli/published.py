@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalcore.cli.exchange import load_cli_settings, print_result, print_stderr
+from evalcore.cli.parser import AddCommon
 from evalcore.cli.terminal import get_language, tr, tr_count, tr_note
 from evalcore.errors import UsageError
 from evalcore.i18n import Note
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from evalcore.views.published_claims import ClaimFinding
     from evalcore.views.published_pairs import PairComparison
 
-Verb = Callable[[argparse.Namespace], int]
-AddCommon = Callable[[argparse.ArgumentParser, Verb], None]
 _DONE = 0
 _CASES = 20  # listed unless asked otherwise
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalcore.access.secrets import scrub_secrets
-from evalcore.cli.parser import ListAction
+from evalcore.cli.parser import AddCommon, ListAction
 from evalcore.cli.terminal import get_amount, get_language, say, say_always, tr, tr_note
 from evalcore.errors import UsageError
 from evalcore.i18n import Note
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from evalcore.runner.summary import Tracker
     from evalcore.settings import Settings
 
-Verb = Callable[[argparse.Namespace], int]
 DONE, INCOMPLETE = 0, 3
 _TARGET_HELP = (
     "target to evaluate, for example baseline:sqlglot, openai:MODEL, hf:PATH (a local model), "
@@ -38,7 +37,7 @@ _TARGET_HELP = (
 )
 
 
-def add_run_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
+def add_run_verb(verbs: Any, add_common: AddCommon) -> None:
     """Add the verb; `add_common` adds the common flags and sets the verb's function."""
     about = "run benchmarks on a target"
     sub = verbs.add_parser("run", help=about, description=about)

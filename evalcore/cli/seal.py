@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalcore.cli.exchange import print_result
+from evalcore.cli.parser import AddCommon
 from evalcore.cli.terminal import tr, tr_count, tr_note
 from evalcore.errors import UsageError
 from evalcore.i18n import Note
@@ -15,12 +15,11 @@ from evalcore.i18n import Note
 if TYPE_CHECKING:
     from evalcore.store.seal import SealReport
 
-Verb = Callable[[argparse.Namespace], int]
 KEYGEN, VERIFY = "keygen", "verify"
 DONE, FAILED = 0, 1
 
 
-def add_seal_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
+def add_seal_verb(verbs: Any, add_common: AddCommon) -> None:
     """Add the verb; `add_common` adds the common flags and sets the verb's function."""
     about = "sign a run or a bundle, or check that nothing changed since it was signed"
     sub = verbs.add_parser(

@@ -6,16 +6,14 @@ import argparse
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from typing import Any
 
+from evalcore.cli.parser import AddCommon
 from evalcore.errors import UsageError
 from evalcore.i18n import Note
 
-Verb = Callable[[argparse.Namespace], int]
 
-
-def add_serve_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
+def add_serve_verb(verbs: Any, add_common: AddCommon) -> None:
     """Add the verb; `add_common` adds the common flags and sets the verb's function."""
     about = "start the app in the browser"
     sub = verbs.add_parser("serve", help=about, description=about)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evalcore.cli.parser import AddCommon
 from evalcore.cli.run import load_operator_settings
 from evalcore.cli.terminal import LAYOUTS, get_language, tr, tr_note
 from evalcore.errors import UsageError
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from evalcore.views.comparability import Comparability
     from evalcore.views.run_problems import RunProblems
 
-Verb = Callable[[argparse.Namespace], int]
 DONE, INCOMPLETE = 0, 3
 CASES = 20  # listed per benchmark unless asked otherwise
 _CELL = 90  # characters of a cell
@@ -29,7 +29,7 @@ _RUN_HELP = "id of the run; `evalcore list runs` lists them"
 _CASE_HELP = "id of a case, or METRIC/ID, or BENCHMARK/METRIC/ID"
 
 
-def add_show_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
+def add_show_verb(verbs: Any, add_common: AddCommon) -> None:
     """Add the verb; `add_common` adds the common flags and sets the verb's function."""
     about = "print the result of a run, or one of its cases"
     sub = verbs.add_parser("show", help=about, description=about)
@@ -42,7 +42,7 @@ def add_show_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Ver
     add_common(sub, _show)
 
 
-def add_diff_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
+def add_diff_verb(verbs: Any, add_common: AddCommon) -> None:
     """Add the verb; `add_common` adds the common flags and sets the verb's function."""
     about = "print the cases that two runs answered differently, and whether it is significant"
     sub = verbs.add_parser(

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalcore.cli import run
-from evalcore.cli.parser import ListAction, ListChoices
+from evalcore.cli.parser import AddCommon, ListAction, ListChoices
 from evalcore.cli.terminal import get_language, say_always, tr, tr_note
 from evalcore.errors import EvalboardError, UsageError
 from evalcore.i18n import Note
@@ -20,12 +19,11 @@ if TYPE_CHECKING:
     from evalcore.settings import Settings
     from evalcore.store.sweeps import Sweep, Variant
 
-Verb = Callable[[argparse.Namespace], int]
 _FORMS = (".svg", ".png")
 ASKING_WAYS = ("native", "prompt", "text", "json")
 
 
-def add_sweep_verb(verbs: Any, add_common: Callable[[argparse.ArgumentParser, Verb], None]) -> None:
+def add_sweep_verb(verbs: Any, add_common: AddCommon) -> None:
     """Add the verb; `add_common` adds the common flags and sets the verb's function."""
     about = (
         "run variants of a model (checkpoints, adapters, precisions, ways of asking for calls) on "
