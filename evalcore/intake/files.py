@@ -266,8 +266,9 @@ def _parse_yaml(text: str) -> Any:
     except yaml.YAMLError as error:
         if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
             raise ValueError(str(error)) from None
-        position = {"line": error.problem_mark.line + 1, "column": error.problem_mark.column + 1}
-        raise ValueError(Note("yaml_syntax", **position, problem=str(error.problem))) from None
+        line, column = error.problem_mark.line + 1, error.problem_mark.column + 1
+        note = Note("yaml_syntax", line=line, column=column, problem=str(error.problem))
+        raise ValueError(note) from None
 
 
 def _check_yaml_tokens(text: str) -> None:

@@ -27,7 +27,7 @@ REFUSED = {
     "hexadecimal.yaml": ("a: 0x" + "f" * 800_000, "64 bits"),
     "not finite.yaml": ("a: .inf", "inf"),
     "not a number.yaml": ("a: [.nan]", "nan"),
-    "a bracket.yaml": ("a: [b\nc: d: e", "is not valid YAML: line 2, column 2: "),
+    "a bracket.yaml": ("a: [b\nc: d: e", "is not valid YAML: at line 2, column 2: "),
     "twice.yaml": ("a: 1\nb: 2\na: 3", "'a' occurs twice"),
     "aliases.yaml": ("a: &a [x]\nb: *a", "aliases"),
     "names that are numbers.yaml": ("1: a", "the name 1 must be in quotes"),

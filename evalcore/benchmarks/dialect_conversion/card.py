@@ -4,14 +4,6 @@ from __future__ import annotations
 
 from evalcore.catalog import BenchmarkCard, MetricCard, build_option
 
-MODE_OPTION = build_option(
-    "mode",
-    "verified: engines decide, judges only what engines cannot; scale: only judges, by "
-    "the published rule",
-    "verified：由引擎裁决，其余才交评审；scale：按公布规则仅由评审裁决",
-    default="verified",
-    choices=("verified", "scale"),
-)
 CARD = BenchmarkCard(
     key="dialect_conversion",
     suite="sql",
@@ -79,7 +71,16 @@ CARD = BenchmarkCard(
             },
         ),
     ),
-    options=(MODE_OPTION,),
+    options=(
+        build_option(
+            "mode",
+            "verified: engines decide, judges only what engines cannot; scale: only judges, by "
+            "the published rule",
+            "verified：由引擎裁决，其余才交评审；scale：按公布规则仅由评审裁决",
+            default="verified",
+            choices=("verified", "scale"),
+        ),
+    ),
     draft_parts=("logical_equivalence", "big_sql_conversion", "domestic_database"),
     draft_target=True,
 )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from evalcore.benchmarks.dialect_conversion.card import MODE_OPTION
 from evalcore.catalog import (
     CONTROLS,
     COSMETIC_CONTROLS,
     BenchmarkCard,
     MetricCard,
     UploadForm,
+    build_option,
 )
 
 CARD = BenchmarkCard(
@@ -82,6 +82,15 @@ CARD = BenchmarkCard(
             },
         ),
     ),
-    options=(MODE_OPTION,),
+    options=(
+        build_option(
+            "mode",
+            "verified: engines decide, judges only what engines cannot; scale: only judges, by "
+            "the published rule",
+            "verified：由引擎裁决，其余才交评审；scale：按公布规则仅由评审裁决",
+            default="verified",
+            choices=("verified", "scale"),
+        ),
+    ),
     draft_parts=("rewrite",),
 )
