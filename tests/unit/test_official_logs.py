@@ -216,7 +216,8 @@ def test_names_of_instances_lead_nowhere(store, tmp_path):
     outside.mkdir()
     (outside / "patch.diff").write_text("not yours")
     names = ["../secret", "/etc", "..", "a\\b", "<b>x</b>"]
-    edit(root / "small.counting.json", lambda log: log["unresolved_ids"].extend(names))
+    listed = [*names, "x" * 300]  # no file can be called so
+    edit(root / "small.counting.json", lambda log: log["unresolved_ids"].extend(listed))
     done, runs = import_folders(root, store)
     episodes = {
         line.episode.key: line.episode.answer for line in runs["swebench:small"].read_episodes()

@@ -210,7 +210,10 @@ class _Run:
         if self.folder is None or name in (".", "..") or {"/", "\\", "\0"} & set(name):
             return None
         folder = self.folder / name
-        return None if folder.is_symlink() else folder
+        try:
+            return None if folder.is_symlink() else folder
+        except OSError:  # a name longer than a file's may be
+            return None
 
     def _read_report(self, name: str) -> Mapping[str, Any] | None:
         folder = self._find_instance(name)
