@@ -61,6 +61,7 @@ def returns(state: State) -> bool:
 
 def look(tabs, states: tuple[State, ...], site: tuple[str, str]) -> None:
     for tab, state in zip(tabs, states, strict=False):
+        settle(tab)
         for check in state.holds:
             check.in_browser(tab)
         assert tab.url == state.address(*site)
@@ -100,6 +101,7 @@ def test_what_hands_have_set_stays_with_back_and_forward(site, page, name):
         settle(page)  # what is touched before may be replaced under the hand
         act.in_browser(page)
         page.wait_for_url(re.compile(f"{re.escape(ending)}$"))
+    settle(page)
     for check in way.holds:
         check.in_browser(page)
     address = page.url
@@ -109,6 +111,7 @@ def test_what_hands_have_set_stays_with_back_and_forward(site, page, name):
     heading(way.elsewhere.title()).in_browser(page)
     page.go_back()
     page.wait_for_url(address)
+    settle(page)
     for check in way.holds:
         check.in_browser(page)
     assert page.url == address
