@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from importlib.metadata import version
+from pathlib import Path
 from string import Template
 from urllib.parse import urlencode
 
@@ -101,38 +102,7 @@ PREVIEW = Resource(
 #: The page of the app, besides the ranking, that has a preview of its own.
 TARGET_PAGE = "target"
 _PASSED_ON = 2000  # characters of a query; what is longer is cut off at a parameter
-_PAGE = Template("""\
-<!doctype html>
-<html lang="$language" prefix="og: https://ogp.me/ns#">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>$title · $site</title>
-<meta name="description" content="$about">
-<meta property="og:type" content="website">
-<meta property="og:site_name" content="$site">
-<meta property="og:title" content="$title">
-<meta property="og:description" content="$about">
-<meta property="og:url" content="$own">
-<meta property="og:image" content="$picture">
-<meta property="og:image:width" content="1200">
-<meta property="og:image:height" content="630">
-<meta property="og:image:alt" content="$title: $about">
-<meta name="twitter:card" content="summary_large_image">
-<meta name="twitter:title" content="$title">
-<meta name="twitter:description" content="$about">
-<meta name="twitter:image" content="$picture">
-<meta http-equiv="refresh" content="0; url=$onward">
-<style>body{font:16px/1.5 system-ui,sans-serif;margin:3rem auto;max-width:40rem;padding:0 1rem;
-color-scheme:light dark}</style>
-</head>
-<body>
-<h1>$title</h1>
-<p>$about</p>
-<p><a href="$onward">$open</a></p>
-</body>
-</html>
-""")
+_PAGE = Template((Path(__file__).parent / "share_page.html").read_text(encoding="utf-8"))
 
 
 def answer_share_link(

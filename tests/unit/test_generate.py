@@ -19,7 +19,8 @@ from evalcore.sqlkit.generate import (
     render_inserts,
     shrink_database,
 )
-from evalcore.sqlkit.generate.conditions import Constant, compile_checks
+from evalcore.sqlkit.generate.checks import compile_checks, solve_checks
+from evalcore.sqlkit.generate.conditions import Constant
 from evalcore.sqlkit.generate.hints import read_hints
 from evalcore.sqlkit.schema import Schema, read_schema
 
@@ -264,6 +265,96 @@ def test_a_check_of_a_value_or_none_is_read_in_each_dialect(dialect: str) -> Non
         False,
         True,
     ]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "check", "kept", "refused"),
+    [
+        ("sqlite", "a IS date(a)", "2024-02-29", "2024-2-9"),
+        ("sqlite", "a = date(a)", "ash", "2024-02-29 10:00:00"),
+        ("sqlite", "a GLOB '[0-9][0-9]*'", "12x", "1x"),
+        ("sqlite", "a NOT LIKE 'AB%'", "xab", "abc"),
+        ("postgres", "a LIKE 'AB%'", "ABc", "abc"),
+        ("postgres", "a ~ '^[A-Z]{2}[0-9]+$'", "AB1", "ab1"),
+        ("postgres", "a = date_trunc('month', a)", "2024-02-01", "2024-02-02"),
+        ("postgres", "a >= DATE '2020-01-01'", "2020-01-01", "2019-12-31"),
+        ("postgres", "a % 5 = 0", 10, 11),
+        ("duckdb", "regexp_full_match(a, '[A-Z]+')", "AB", "AB1"),
+        ("duckdb", "length(trim(a)) > 2 AND coalesce(a, '') <> 'abc'", "abcd", " ab "),
+        ("mysql", "LENGTH(a) = 3", "abc", "中文字"),
+        ("mysql", "DAY(a) = 1", "2024-02-01", "2024-02-10"),
+        ("mysql", "a = ROUND(a, 1)", 2.5, 2.25),
+    ],
+)
+def test_checks_are_kept_and_refused_without_an_engine(
+    dialect: str, check: str, kept: object, refused: object
+) -> None:
+    (keeps,) = compile_checks((check,), dialect)
+    assert keeps({"a": kept})
+    assert not keeps({"a": refused})
+
+
+def test_what_a_check_says_outright_is_solved() -> None:
+    assert solve_checks(("c = a + b",), {"a": 1, "b": 2.5, "c": 9}, "sqlite") == {"c": 3.5}
+
+
+@pytest.mark.parametrize(
+    ("dialect", "ddl"),
+    [
+        ("sqlite", "code TEXT NOT NULL UNIQUE, CHECK (length(code) = 6)"),
+        ("postgres", "code TEXT NOT NULL UNIQUE CHECK (code ~ '^[A-Z]{3}-[0-9]{4}$')"),
+        ("duckdb", "code DATE NOT NULL, n INT, m INT, CHECK (day(code) = 1 AND m = n * 2)"),
+    ],
+)
+def test_rows_keep_checks_that_hardly_any_value_keeps(dialect: str, ddl: str) -> None:
+    schema = read_schema([f"CREATE TABLE t (id INT PRIMARY KEY, {ddl})"], dialect)
+    checks = compile_checks(schema.tables[0].checks, dialect, unclear=False)
+    names = [column.name for column in schema.tables[0].columns]
+    databases = generate_databases(schema, [("SELECT * FROM t", dialect)], seed=1)
+    for database in databases:
+        rows = [dict(zip(names, row, strict=True)) for row in database.tables["t"]]
+        assert all(check(row) for row in rows for check in checks)
+        assert len(rows) > 1
+
+
+def test_texts_held_against_a_number_are_filled() -> None:
+    schema = read_schema(["CREATE TABLE t (code VARCHAR(8) PRIMARY KEY)"], "mysql")
+    asked = [("SELECT code FROM t WHERE code < 5", "mysql")]
+    databases = generate_sparse_databases(schema, asked, seed=1)
+    assert any(database.tables["t"] for database in databases)
+
+
+def test_unique_texts_stay_apart_where_case_is_overlooked() -> None:
+    schema = read_schema(["CREATE TABLE t (code VARCHAR(8) NOT NULL UNIQUE)"], "mysql")
+    asked = [("SELECT code FROM t WHERE code IN ('li', 'LI', 'Li')", "mysql")]
+    for database in generate_databases(schema, asked, seed=1):
+        texts = [row[0].casefold() for row in database.tables["t"]]
+        assert len(set(texts)) == len(texts)
+
+
+@pytest.mark.parametrize("verb", ["REPLACE", "INSERT OR REPLACE"])
+def test_a_row_that_replaces_meets_others_in_each_key(verb: str) -> None:
+    schema = read_schema(["CREATE TABLE t (id INT PRIMARY KEY, code TEXT UNIQUE)"], "sqlite")
+    asked = [(f"{verb} INTO t VALUES (3, 'B2')", "sqlite")]
+    named = {each.profile: each for each in generate_sparse_databases(schema, asked, seed=1)}
+    rows = named["conflicts apart"].tables["t"]
+    assert [row for row in rows if row[0] == 3 and row[1] != "B2"]
+    assert [row for row in rows if row[0] != 3 and row[1] == "B2"]
+    assert not {3, "B2"} & {cell for row in named["no conflicts"].tables["t"] for cell in row}
+
+
+def test_rows_that_differ_in_keys_alone_share_what_they_are_computed_from() -> None:
+    ddl = [
+        "CREATE TABLE p (id INT PRIMARY KEY, rate INT)",
+        "CREATE TABLE c (p INT REFERENCES p (id), at TIMESTAMP, n INT, PRIMARY KEY (p, at))",
+    ]
+    asked = [("SELECT p, SUM(n * rate / 1000) FROM c JOIN p ON p.id = c.p GROUP BY p", "duckdb")]
+    schema = read_schema(ddl, "duckdb")
+    named = {each.profile: each for each in generate_sparse_databases(schema, asked, seed=1)}
+    rows = named["alike"].tables["c"]
+    assert len(rows) == 4
+    assert len({(row[0], row[2]) for row in rows}) == 1
+    assert min(row[1] for row in named["alike"].tables["p"]) >= 30
 
 
 DAY, NUMBER = r"\d{4}-\d{1,2}-\d{1,2}", r"-?\d+(\.\d+)?"

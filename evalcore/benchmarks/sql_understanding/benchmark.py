@@ -7,7 +7,9 @@ provenance and counterexamples to every case.
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from evalcore.benchmarks import case_file
@@ -143,111 +145,9 @@ def _is_ordered(line: CaseLine, dialect: str, expected: dict[str, Any]) -> bool:
 
 _ONLY_JSON = "Answer with one JSON object and nothing else: no code fence, no explanation."
 
-_TABLE = """You predict what {dialect} does. The tables below are created and filled, then the \
-statement is executed once. Work out the outcome without running anything.
-
-If the statement is a query, give the rows it returns. If it changes data, give the complete \
-content of the changed table afterwards, with all its columns in their order of creation.
-
-{only_json} Its form:
-{form}
-
-"columns" holds the column names in order, "rows" one list of values per row in that order. Write \
-NULL as null, numbers as numbers, dates and times as ISO text. {order}
-
-Tables:
-{schema}
-
-Rows:
-{data}
-
-Statement:
-{sql}"""
-
-_IDENTIFY = """Classify the SQL statement below, written for {dialect}.
-
-{only_json} Its form:
-{{"sql_type": "...", "statement_type": "..."}}
-
-"sql_type" is one of DML, DDL, DCL, TCL, where a SELECT counts as DML. "statement_type" is one of \
-SELECT, INSERT, UPDATE, DELETE, MERGE, CREATE, ALTER, DROP, RENAME, TRUNCATE, GRANT, REVOKE, \
-BEGIN, COMMIT, SAVEPOINT, ROLLBACK. Classify the statement as a whole, not what stands inside it.
-
-Statement:
-{sql}"""
-
-_PLAN = """You predict the query plan that {dialect} chooses for the statement below. The tables \
-and indexes are created as shown; no statistics were gathered (ANALYZE was never run).
-
-{only_json} Its form:
-{{"steps": [{{"table": "...", "access": "scan", "index": null}}], "temp_sort": false}}
-
-"steps" lists the tables in the order in which the engine visits them, outermost loop first, by \
-alias where there is one. "access" is "scan" if all entries of the table or index are visited and \
-"search" if only those that match. "index" is the name of the index that is used, "PRIMARY KEY" \
-for the primary key or row id, "AUTOMATIC" for one built for this query, else null. "temp_sort" is \
-true if a temporary structure is needed for ORDER BY, GROUP BY or DISTINCT.
-
-Tables and indexes:
-{schema}
-
-Rows:
-{data}
-
-Statement:
-{sql}"""
-
-_SERVER_PLAN = """You predict the plan that EXPLAIN of {dialect} shows for the statement below. \
-The tables and indexes are created and filled as shown, then ANALYZE gathers their statistics.
-
-{only_json} Its form:
-{{"steps": [{{"table": "...", "access": "scan", "index": null}}], "temp_sort": false}}
-
-"steps" lists the tables in the order in which EXPLAIN names them, from top to bottom, by alias \
-where there is one. "access" is "scan" if all entries of the table or index are read and "search" \
-if only those that match a condition on the index. "index" is the name of the index that is used, \
-"PRIMARY KEY" for that of the primary key, else null. "temp_sort" is true if rows are sorted, \
-hashed or put into a temporary table for ORDER BY, GROUP BY or DISTINCT.
-
-Tables and indexes:
-{schema}
-
-Rows:
-{data}
-
-Statement:
-{sql}"""
-
-_SCALE_PLAN = """Give the first row that EXPLAIN returns in {dialect} for the statement below, \
-after the tables were created and filled as shown.
-
-{only_json} Its form:
-{form}
-
-Tables:
-{schema}
-
-Rows:
-{data}
-
-Statement:
-{sql}"""
-
-_SYNTAX = """Does the SQL statement below have a syntax error in {dialect}? Judge the grammar \
-only: an unknown table, column or function, or a type that does not fit, is not a syntax error.
-
-{only_json} Its form:
-{{"has_syntax_error": "yes"}} or {{"has_syntax_error": "no"}}
-
-Statement:
-{sql}"""
-
-_TEMPLATES = {
-    "execution_accuracy": _TABLE,
-    "sql_identification": _IDENTIFY,
-    "explain_detection": _PLAN,
-    "syntax_error_detection": _SYNTAX,
-}
+_TEMPLATES: dict[str, str] = tomllib.loads(
+    Path(__file__).with_name("prompts.toml").read_text(encoding="utf-8")
+)
 
 
 def build_understanding_prompt(sample: Sample, mode: str) -> list[Message]:
@@ -267,10 +167,10 @@ def build_understanding_prompt(sample: Sample, mode: str) -> list[Message]:
         values["form"] = _table_form(mode, expected)
         values["order"] = _order_hint(mode, bool(sample.reference["ordered"]))
     elif sample.metric == "explain_detection" and "steps" not in expected:
-        template = _SCALE_PLAN
+        template = _TEMPLATES["scale_plan"]
         values["form"] = "{" + ", ".join(f'"{field}": ...' for field in expected) + "}"
     elif sample.metric == "explain_detection" and sample.input["dialect"] != _EMBEDDED_PLANS:
-        template = _SERVER_PLAN
+        template = _TEMPLATES["server_plan"]
     return [Message(role="user", content=template.format(**values))]
 
 

@@ -28,28 +28,7 @@ from evalcore.sandbox.program import Bind, Limits, Program, run_program
 
 SECONDS = 300.0
 #: Read as the user's configuration, which unlike `-c` also holds for the helpers that git starts.
-_CONFIGURATION = """\
-[safe]
-\tdirectory = *
-[core]
-\thooksPath = /dev/null
-\tfsmonitor = false
-\tautocrlf = false
-\tfileMode = false
-\tquotePath = false
-[protocol]
-\tversion = 2
-[uploadpack]
-\tallowAnySHA1InWant = true
-[gc]
-\tauto = 0
-[maintenance]
-\tauto = false
-[advice]
-\tdetachedHead = false
-[init]
-\tdefaultBranch = main
-"""
+_CONFIGURATION = (Path(__file__).parent / "git_settings.ini").read_text(encoding="utf-8")
 
 
 def run_git(*arguments: str | Path, folder: Path) -> str:

@@ -16,7 +16,12 @@ from sqlglot import exp
 from evalcore.sqlkit.generate import edge_databases, nasty
 from evalcore.sqlkit.generate.balances import Balance, list_balances
 from evalcore.sqlkit.generate.chains import generate_chain_databases, generate_loop_database
-from evalcore.sqlkit.generate.clusters import generate_clusters
+from evalcore.sqlkit.generate.clusters import (
+    generate_alike,
+    generate_clusters,
+    generate_histories,
+)
+from evalcore.sqlkit.generate.conditions import may_conflict
 from evalcore.sqlkit.generate.database import (
     Database,
     Row,
@@ -36,7 +41,6 @@ from evalcore.sqlkit.generate.edges import (
 )
 from evalcore.sqlkit.generate.filler import Domains, Filler
 from evalcore.sqlkit.generate.hints import Hints, list_row_limits, parse_trees, read_hints
-from evalcore.sqlkit.generate.histories import generate_histories
 from evalcore.sqlkit.generate.profiles import CROWDED, SCALED, Profile, choose_profiles, make_eager
 from evalcore.sqlkit.generate.ties import TIED, generate_tie_databases
 from evalcore.sqlkit.generate.usage import Usage, read_usage
@@ -77,13 +81,18 @@ def generate_sparse_databases(
     chain where a statement recurses; and those of ties."""
     hints, usage = _read_statements(schema, statements)
     solved = _list_solved_balances(statements)
+    trees = (tree for sql, dialect in statements for tree in parse_trees(sql, dialect))
+    inserts = (tree.find(exp.Table) for tree in trees if may_conflict(tree))
+    written = {plain_name(table.name) for table in inserts if table is not None}
     return (
         *nasty.generate_sparse_databases(schema, hints, usage, seed),
         *filter(None, [generate_clusters(schema, hints, usage, seed)]),
+        generate_alike(schema, hints, seed),
         *filter(None, [generate_histories(schema, hints, seed, solved)]),
         *generate_chain_databases(schema, statements, hints, seed),
         *generate_loop_database(schema, statements, hints, seed),
         *generate_tie_databases(schema, hints, usage, seed),
+        *(nasty.generate_conflicts(schema, hints, seed, written) if written else ()),
     )
 
 

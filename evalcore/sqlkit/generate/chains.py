@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 from sqlglot import exp
 
-from evalcore.sqlkit.generate.conditions import compile_checks
+from evalcore.sqlkit.generate.checks import compile_checks
 from evalcore.sqlkit.generate.database import Database, Row
 from evalcore.sqlkit.generate.filler import Domains, Filler
 from evalcore.sqlkit.generate.hints import Hints, parse_trees

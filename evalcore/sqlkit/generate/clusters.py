@@ -11,9 +11,12 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
 
+from sqlglot import exp
+
+from evalcore.sqlkit.generate.balances import Balance, list_balance_changes
+from evalcore.sqlkit.generate.checks import compile_checks
 from evalcore.sqlkit.generate.clocks import move_time
-from evalcore.sqlkit.generate.conditions import compile_checks
-from evalcore.sqlkit.generate.database import Database, Row
+from evalcore.sqlkit.generate.database import Database, Row, drop_dangling_rows
 from evalcore.sqlkit.generate.hints import Hints
 from evalcore.sqlkit.generate.islands import (
     fill_islands,
@@ -153,7 +156,7 @@ def _list_earlier(
     keyed = {name.lower() for key in table.keys for name in key.columns} | hints.equated.keys()
     triples: dict[int, Triple] = {}
     for n, column in enumerate(table.columns):
-        if column.kind not in ("date", "timestamp") or names[n] in keyed or column.computed:
+        if column.kind not in _TIMES or names[n] in keyed or column.computed:
             continue
         times = sorted(map(str, build_cell_pool(column, hints).best))
         if hours is not None:
@@ -275,3 +278,115 @@ def _to_number(value: Decimal, column: Column) -> Any:
     if column.kind == "integer":
         return int(value)
     return round(float(value), 2 if column.scale is None else column.scale)
+
+
+# A database in which each comparison of several columns turns on a row that has a history.
+#
+# Statements often ask two things at once: that a row has others before it, and that a comparison
+# just holds for it. On an island of single rows the first is never met, so that the second decides
+# nothing. Here the rows that a comparison turns on have two copies each, earlier and under other
+# keys.
+
+_AROUND = 3  # values about the one at which a balance turns
+_TIMES = ("date", "timestamp")
+
+
+def generate_histories(
+    schema: Schema, hints: Hints, seed: int, balances: Sequence[Balance]
+) -> Database | None:
+    """Islands of all turns of the balances, with earlier copies of the rows that they compare; None
+    where there are no balances, or none of these rows can be copied."""
+    base = fill_islands(schema, hints, "histories", seed, _AROUND * len(balances))
+    filled = {name: list(rows) for name, rows in base.tables.items()}
+    copied = False
+    for number, (balance, turn) in enumerate((b, n) for b in balances for n in range(_AROUND)):
+        island = {name: rows[number] for name, rows in filled.items() if number < len(rows)}
+        changes = list_balance_changes(schema, hints, balance, island)
+        for name, column, value in changes[turn] if turn < len(changes) else ():
+            table = next(table for table in schema.tables if table.name == name)
+            rows, cells = filled[name][: number + 1], [None] * number + [value]
+            filled[name][: number + 1] = replace_cells(table, rows, column, cells, schema.dialect)
+        compared = {column.table for side in balance for column in side.find_all(exp.Column)}
+        for table in schema.tables if turn < len(changes) else ():
+            rows = filled[table.name]
+            if plain_name(table.name) in compared and list_copied_keys(table) is not None:
+                earlier = _list_days_before(schema, table, rows[number])
+                copied |= bool(add_members(table, rows, number, earlier, (), schema.dialect))
+    return (
+        Database(base.profile, {n: tuple(rows) for n, rows in filled.items()}) if copied else None
+    )
+
+
+def _list_days_before(schema: Schema, table: Table, row: Row) -> dict[int, Triple]:
+    """The times of a row, a day and two days earlier in its copies, where that fits."""
+    names = [column.name.lower() for column in table.columns]
+    checks = compile_checks(table.checks, schema.dialect)
+    keyed = {name.lower() for key in table.keys for name in key.columns}
+    triples: dict[int, Triple] = {}
+    for n, column in enumerate(table.columns):
+        if column.kind not in _TIMES or column.computed or names[n] in keyed or row[n] is None:
+            continue
+        values = [move_time(row[n], hours, column.kind) for hours in (0, -24, -48)]
+        rows = [dict(zip(names, (*row[:n], value, *row[n + 1 :]), strict=True)) for value in values]
+        fits = all(map(build_fit_check(column), values)) and None not in values
+        is_valid = fits and all(check(each) for each in rows for check in checks)
+        if is_valid and not is_bound(schema, table, column):
+            triples[n] = (row[n], values[1], values[2])
+    return triples
+
+
+# A database in which rows differ in their keys alone, whatever tables they are computed from.
+
+_HOURS_LATER = (0, 1 / 60, 1, 61 / 60)  # of the rows of a table
+_LARGE = (1_000, 100, 30)  # what is left of them after a quotient is cut is not nought
+
+
+def generate_alike(schema: Schema, hints: Hints, seed: int) -> Database:
+    """The first island again and again under other keys, with large numbers: what is made of such
+    rows is equal within a group, so that DISTINCT tells, and a rank beside a row's number."""
+    base = fill_islands(schema, hints, "alike", seed, len(_HOURS_LATER))
+    tables: dict[str, tuple[Row, ...]] = {}
+    for table in schema.tables:
+        rows = [*base.tables[table.name]]
+        checks = compile_checks(table.checks, schema.dialect)
+        names = [column.name.lower() for column in table.columns]
+        keys = [[names.index(name.lower()) for name in key.columns] for key in table.keys]
+        made = [_enlarge_numbers(schema, table, rows[0], hints)] if rows else []
+        for number, other in enumerate(rows[1:], 1):
+            cells = [*made[0]]
+            for key in keys:
+                n = next(
+                    (n for n in key[::-1] if not is_bound(schema, table, table.columns[n])), key[0]
+                )
+                kind = table.columns[n].kind
+                hours = 24 * number if kind == "date" else _HOURS_LATER[number]
+                later = move_time(cells[n], hours, kind) if kind in _TIMES and key[1:] else None
+                cells[n] = later or other[n]
+            present = [{fold_key(row, key) for row in made} for key in keys]
+            named = dict(zip(names, cells, strict=True))
+            new = (
+                is_taken(fold_key(cells, k), seen) for k, seen in zip(keys, present, strict=True)
+            )
+            if not any(new) and all(check(named) for check in checks):
+                made.append(tuple(cells))
+        tables[table.name] = tuple(made)
+    return drop_dangling_rows(schema, Database(base.profile, tables))
+
+
+def _enlarge_numbers(schema: Schema, table: Table, row: Row, hints: Hints) -> Row:
+    """The row with large numbers where no condition is in the way."""
+    keyed = {name.lower() for key in table.keys for name in key.columns} | hints.equated.keys()
+    for n, column in enumerate(table.columns):
+        constants = hints.constants.get(column.name.lower(), ())
+        stated = [c for c in constants if c.operator not in ("about", "not null", "null")]
+        if column.kind not in _NUMBERS or column.choices or column.name.lower() in keyed:
+            continue
+        if any(c.operator not in (">", ">=") for c in stated) or is_bound(schema, table, column):
+            continue
+        least = max((c.value for c in stated if isinstance(c.value, int)), default=0)
+        for value in (least + large for large in _LARGE if not column.computed):
+            (changed,) = replace_cells(table, [row], n, [value], schema.dialect)
+            if changed != row:
+                row = changed
+                break
+    return row

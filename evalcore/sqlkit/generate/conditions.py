@@ -1,13 +1,12 @@
-"""What statements and CHECKs hold columns against: constants, lengths of time, whole conditions."""
+"""What statements and CHECKs hold columns against: constants and lengths of time."""
 
 from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
-import sqlglot
 from sqlglot import exp
 
 from evalcore.records import Record
@@ -271,9 +270,15 @@ def _iter_moved_constants(
         yield columns, Constant(compared if is_bound else "about", day)
 
 
+def may_conflict(node: exp.Expr) -> bool:
+    """Whether a statement is an INSERT that says what becomes of rows that are there already."""
+    stated = any(map(node.args.get, ("conflict", "alternative", "ignore")))
+    return isinstance(node, exp.Insert) and stated
+
+
 def _iter_upserted_constants(node: exp.Insert) -> Iterator[ColumnConstant]:
     """What an INSERT writes that says what becomes of rows that are there already."""
-    if any(map(node.args.get, ("conflict", "alternative", "ignore"))):
+    if may_conflict(node):
         columns = node.this.expressions if isinstance(node.this, exp.Schema) else ()
         for values in node.expression.expressions[:3]:
             for column, value in zip(columns, values.iter_expressions(), strict=False):
@@ -354,78 +359,3 @@ def _parse_numeric_literal(text: str) -> int | float | str:
             return float(text)
         except ValueError:
             return text
-
-
-# Whether a row keeps the CHECK conditions of its table, as far as they are simple.
-
-Condition = Callable[[Mapping[str, Any]], bool]
-
-_OPERATORS: dict[type[exp.Expr], Callable[[Any, Any], bool]] = {
-    exp.EQ: operator.eq,
-    exp.NEQ: operator.ne,
-    exp.LT: operator.lt,
-    exp.LTE: operator.le,
-    exp.GT: operator.gt,
-    exp.GTE: operator.ge,
-}
-
-
-class _NotEvaluated(Exception):
-    """An expression that is not evaluated here: the engine has the word."""
-
-
-def compile_checks(checks: Sequence[str], dialect: str) -> list[Condition]:
-    """The checks as functions of a row by folded column name; what cannot be told holds."""
-    return [
-        _compile_condition(tree)
-        for text in checks
-        if (tree := _parse_check(text, dialect)) is not None
-    ]
-
-
-def _parse_check(text: str, dialect: str) -> exp.Expr | None:
-    try:
-        return sqlglot.parse_one(text, dialect=dialect, into=exp.Condition)
-    except (sqlglot.errors.SqlglotError, RecursionError):
-        return None
-
-
-def _compile_condition(tree: exp.Expr) -> Condition:
-    def is_satisfied(row: Mapping[str, Any]) -> bool:
-        try:
-            return _evaluate_expression(tree, row) is not False
-        except (_NotEvaluated, TypeError, ZeroDivisionError):
-            return True
-
-    return is_satisfied
-
-
-def _evaluate_expression(node: exp.Expr, row: Mapping[str, Any]) -> Any:
-    """SQL's value of an expression: None is NULL or unknown. Raises _NotEvaluated."""
-    if isinstance(node, exp.Column) and node.name.lower() in row:
-        return row[node.name.lower()]
-    if isinstance(node, exp.Literal):
-        return node.this if node.is_string else float(node.this)
-    if isinstance(node, exp.Null):
-        return None
-    if not isinstance(node, (*_COMBINED, *_OPERATORS)):
-        raise _NotEvaluated
-    values = [_evaluate_expression(child, row) for child in node.iter_expressions()]
-    if isinstance(node, exp.And | exp.Or):
-        decisive = isinstance(node, exp.Or)
-        return decisive if decisive in values else None if None in values else not decisive
-    if isinstance(node, exp.Is):
-        is_null = (values[0] is None) == isinstance(node.expression, exp.Null)
-        return is_null != bool(node.args.get("negate"))
-    if None in values or isinstance(node, exp.Paren):
-        return None if None in values else values[0]
-    if isinstance(node, exp.Not | exp.Neg):
-        return not values[0] if isinstance(node, exp.Not) else -values[0]
-    if isinstance(node, exp.In):
-        return values[0] in values[1:]
-    if isinstance(node, exp.Between):
-        return values[1] <= values[0] <= values[2]
-    return _OPERATORS[type(node)](*values)
-
-
-_COMBINED = (exp.Paren, exp.Neg, exp.Not, exp.And, exp.Or, exp.Is, exp.In, exp.Between)

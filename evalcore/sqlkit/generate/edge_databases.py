@@ -16,8 +16,8 @@ import msgspec
 
 from evalcore.records import Record
 from evalcore.sqlkit.generate.balances import Balance, list_balance_changes
+from evalcore.sqlkit.generate.checks import compile_checks
 from evalcore.sqlkit.generate.clocks import move_time
-from evalcore.sqlkit.generate.conditions import compile_checks
 from evalcore.sqlkit.generate.database import Database, Row
 from evalcore.sqlkit.generate.edges import list_edge_cells, list_extreme_cells
 from evalcore.sqlkit.generate.hints import Hints

@@ -237,7 +237,7 @@ def _iter_lengths(usage: Usage) -> Iterator[Cell]:
     if usage.takes_lengths:
         for number in usage.lengths:
             yield from (_make_text(number + step) for step in (-1, 0, 1, 2))
-            yield "中" * number
+            yield from ("中" * number, "中" * (number // 3 + 1))  # three bytes each
             yield from ("1" * (number + step) for step in (-1, 0, 1) if number < _MAX_DIGITS)
             yield from (f"{_make_text(number - 1)} ", f" {_make_text(number - 1)}")
 

@@ -6,11 +6,12 @@ A reference to the table's own key leads to an earlier row, so that hierarchies 
 from __future__ import annotations
 
 import random
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from evalcore.sqlkit.generate.conditions import compile_checks
+from evalcore.sqlkit.generate.checks import compile_checks, iter_variants, solve_checks
 from evalcore.sqlkit.generate.database import Row
 from evalcore.sqlkit.generate.hints import Hints
 from evalcore.sqlkit.generate.profiles import Profile
@@ -60,6 +61,15 @@ _ATTEMPTS = 12  # to find a row that keeps keys and checks
 _GROUPED = 0.35  # of the others join the group of an earlier row
 _MAX_BELOW = 300
 _MAX_CELL_VALUES = 6_000
+_MAX_ALLOWED = 60  # cells of a column that a check bounds
+
+
+def fold_text(value: Cell) -> Cell:
+    """What keeps values apart under any collation that does not pad with blanks."""
+    if not isinstance(value, str) or value.isascii():
+        return value.casefold() if isinstance(value, str) else value
+    letters = unicodedata.normalize("NFKD", value)
+    return "".join(letter for letter in letters if not unicodedata.combining(letter)).casefold()
 
 
 def _without_case_or_sign(value: Cell) -> Cell:
@@ -89,8 +99,11 @@ class Filler:
         self.schema, self.table, self.hints = schema, table, hints
         self.profile, self.rng, self.domains, self.filled = profile, rng, domains, filled
         self.columns = table.columns
+        self.fold = fold_text if schema.dialect == "mysql" else lambda value: value
         self.positions = {column.name.lower(): n for n, column in enumerate(table.columns)}
         self.checks = compile_checks(table.checks, schema.dialect)
+        self.certain_checks = compile_checks(table.checks, schema.dialect, unclear=False)
+        self.narrowed: set[str] = set()  # columns most cells of which a check refuses
         self.pools = [
             self._filter_by_checks(column, build_cell_pool(column, hints))
             for column in table.columns
@@ -123,13 +136,20 @@ class Filler:
     def _filter_by_checks(self, column: Column, candidates: Pool) -> Pool:
         """Without what a check on this column alone refuses."""
 
-        def passes_checks(cell: Cell) -> bool:
-            return all(check({column.name.lower(): cell}) for check in self.checks)
+        def passes_checks(cell: Cell, certain: bool = False) -> bool:
+            checks = self.certain_checks if certain else self.checks
+            return all(check({column.name.lower(): cell}) for check in checks)
 
         hits, near, plain, best = (
             tuple(filter(passes_checks, cells))
             for cells in (candidates.hits, candidates.near, candidates.plain, candidates.best)
         )
+        if len(plain) < len(candidates.plain) and not column.choices:
+            fits = build_fit_check(column)
+            cells = iter_variants(candidates.all_cells, column.kind, self.table.checks)
+            allowed = (cell for cell in cells if fits(cell) and passes_checks(cell, True))
+            plain = tuple(islice(dict.fromkeys((*plain, *allowed)), _MAX_ALLOWED))
+            self.narrowed.add(column.name.lower())
         plain = plain or hits or near or candidates.plain
         return Pool(hits, near, plain, best or hits, candidates.absent and column.nullable)
 
@@ -166,9 +186,9 @@ class Filler:
         column, pools = self.columns[position], self.pools[position]
         primary = any(k.primary and column.name in k.columns for k in self.table.keys)
         shared = self.domains.is_joined(column) or primary
-        others = list(
-            self.domains.select_shared_values(column, pools) if shared else pools.all_cells
-        )
+        narrowed = column.name.lower() in self.narrowed
+        others = list(pools.all_cells if narrowed or not shared else ())
+        others += self.domains.select_shared_values(column, pools) if shared else ()
         begin = list(first)
         self.rng.shuffle(begin)
         self.rng.shuffle(others)
@@ -184,7 +204,9 @@ class Filler:
         bounds = [c.value for c in constants if c.operator in ("<", "<=")]
         others = any(c.operator in (">", ">=", "=") for c in constants)
         top = bounds[0] if self.profile.strict and bounds and not others else None
-        return range(top, top - _MAX_BELOW, -1) if isinstance(top, int) else ()
+        if not isinstance(top, int) or column.kind not in ("integer", "decimal", "float"):
+            return ()
+        return range(top, top - _MAX_BELOW, -1)
 
     def _many_values(self, position: int) -> list[Cell]:
         """For plans: from two values to nearly one a row, fixed by the place of the column."""
@@ -204,12 +226,17 @@ class Filler:
                 return None
             named = {name: cells[position] for name, position in self.positions.items()}
             keys = [
-                tuple(named.get(name.lower()) for name in key.columns) for key in self.table.keys
+                tuple(self.fold(named.get(name.lower())) for name in key.columns)
+                for key in self.table.keys
             ]
             taken = any(
                 None not in key and key in seen for key, seen in zip(keys, self.seen, strict=True)
             )
-            if taken or not all(check(named) for check in self.checks):
+            if not taken and not all(check(named) for check in self.checks):
+                named |= solve_checks(self.table.checks, named, self.schema.dialect)
+                cells = [named[name] for name in self.positions]
+                taken = not all(check(named) for check in self.checks)
+            if taken:
                 continue
             for key, seen in zip(keys, self.seen, strict=True):
                 seen.add(key)
@@ -252,7 +279,7 @@ class Filler:
         """A value that the column does not hold yet, in a distinct profile not even nearly."""
         fits = build_fit_check(self.columns[position])
         for value in self.fresh[position] if good else self.common[position]:
-            key = _without_case_or_sign(value) if self.profile.distinct else value
+            key = _without_case_or_sign(value) if self.profile.distinct else self.fold(value)
             if key not in self.used[position] and fits(value):
                 self.used[position].add(key)
                 return value

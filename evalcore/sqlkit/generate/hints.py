@@ -7,6 +7,7 @@ expression, so that a bound on `SUM(amount) AS total` reaches `amount`.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -188,10 +189,13 @@ def list_row_limits(sql: str, dialect: str) -> frozenset[int]:
 def parse_trees(sql: str, dialect: str) -> tuple[exp.Expr, ...]:
     """The statements of a text, to be read and not changed; none where it does not parse."""
     try:
-        parsed = sqlglot.parse(sql, read=dialect)
+        parsed = sqlglot.parse(_REPLACE.sub("INSERT OR REPLACE INTO", sql), read=dialect)
     except (sqlglot.errors.SqlglotError, RecursionError):
         return ()
     return tuple(tree for tree in parsed if tree is not None)
+
+
+_REPLACE = re.compile(r"^\s*REPLACE(?:\s+INTO)?\b(?!\s*\()", re.I)
 
 
 class _Root(NamedTuple):

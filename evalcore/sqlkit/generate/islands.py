@@ -7,15 +7,14 @@ the statements make of the island. The constraints of the schema hold.
 from __future__ import annotations
 
 import random
-import unicodedata
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 
-from evalcore.sqlkit.generate.conditions import compile_checks
+from evalcore.sqlkit.generate.checks import compile_checks
 from evalcore.sqlkit.generate.database import Database, Row
-from evalcore.sqlkit.generate.filler import Domains, Filler
+from evalcore.sqlkit.generate.filler import Domains, Filler, fold_text
 from evalcore.sqlkit.generate.hints import Hints
 from evalcore.sqlkit.generate.profiles import Profile
 from evalcore.sqlkit.generate.values import build_fit_check
@@ -175,7 +174,4 @@ def is_taken(cells: tuple[Any, ...], taken: set[tuple[Any, ...]]) -> bool:
 
 def fold_key(row: Sequence[Any], key: Sequence[int]) -> tuple[Any, ...]:
     """What keeps keys apart under any collation that does not pad with blanks."""
-    return tuple(
-        unicodedata.normalize("NFKD", cell).casefold() if isinstance(cell, str) else cell
-        for cell in (row[n] for n in key)
-    )
+    return tuple(fold_text(row[n]) for n in key)

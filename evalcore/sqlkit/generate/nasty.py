@@ -6,14 +6,14 @@ Each keeps the schema's constraints.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import zip_longest
 from typing import Any
 
 import msgspec
 
-from evalcore.sqlkit.generate.conditions import compile_checks
-from evalcore.sqlkit.generate.database import Database, Row
+from evalcore.sqlkit.generate.checks import compile_checks
+from evalcore.sqlkit.generate.database import Database, Row, drop_dangling_rows
 from evalcore.sqlkit.generate.hints import Hints
 from evalcore.sqlkit.generate.islands import (
     GOOD,
@@ -256,6 +256,38 @@ def generate_sibling_pairs(
             pair = {table.name: tuple(map(tuple, rows))}
             others = {name: tuple(single) for name, single in tables.items()}
             yield names[column], Database(base.profile, others | pair)
+
+
+def generate_conflicts(
+    schema: Schema, hints: Hints, seed: int, written: Collection[str]
+) -> Iterator[Database]:
+    """For `written` tables (folded) whose rows an INSERT may meet: rows that it meets nowhere, and
+    rows each of which it meets in another key."""
+    touched = [table for table in schema.tables if plain_name(table.name) in written]
+    keyed = {name.lower() for table in touched for key in table.keys for name in key.columns}
+    constants = {name: each for name, each in hints.constants.items() if name not in keyed}
+    others = msgspec.structs.replace(hints, constants=constants)
+    base = fill_tables(schema, others, _name(GOOD, "no conflicts"), seed, lambda _: 2 * GOOD.rows)
+    free, apart, clash = dict(base.tables), dict(base.tables), False
+    for table in touched:
+        names = [column.name.lower() for column in table.columns]
+        keys = [[names.index(name.lower()) for name in key.columns] for key in table.keys]
+        pools = [build_cell_pool(column, hints).hits for column in table.columns]
+        rows = [
+            row
+            for row in base.tables[table.name]
+            if not any(row[n] in pools[n] for key in keys for n in key)
+        ]
+        free[table.name] = tuple(rows)
+        met = [[n for n in key if pools[n]] for key in keys]
+        for row, columns in zip(rows, met, strict=False):
+            cells = (pools[n][0] if n in columns else cell for n, cell in enumerate(row))
+            rows[rows.index(row)] = tuple(cells)
+        apart[table.name] = tuple(rows)
+        clash |= len(list(filter(None, met))) > 1
+    yield drop_dangling_rows(schema, Database(base.profile, free))
+    if clash:
+        yield drop_dangling_rows(schema, Database("conflicts apart", apart))
 
 
 def _list_flag_cells(schema: Schema, table: Table, hints: Hints) -> list[tuple[int, Any]]:
