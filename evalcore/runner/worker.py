@@ -203,13 +203,7 @@ def _write_ended(folder: RunFolder, state: RunState) -> None:
     if before is not None and before.state in ("planned", "running", "interrupted"):
         folder.write_progress(
             msgspec.structs.replace(
-                before,
-                state=state,
-                phase="",
-                message="",
-                in_flight=0,
-                eta=None,
-                at=utc_now(),
+                before, state=state, phase="", message="", in_flight=0, eta=None, at=utc_now()
             )
         )
 

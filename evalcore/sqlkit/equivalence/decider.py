@@ -13,12 +13,7 @@ from evalcore.errors import EnvironmentFailure
 from evalcore.i18n import Note
 from evalcore.sqlkit.engines import Engine
 from evalcore.sqlkit.engines import Status as ExecutionStatus
-from evalcore.sqlkit.equivalence import (
-    Counterexample,
-    Equivalence,
-    EquivalenceQuestion,
-    Status,
-)
+from evalcore.sqlkit.equivalence import Counterexample, Equivalence, EquivalenceQuestion, Status
 from evalcore.sqlkit.equivalence import trials as trials
 from evalcore.sqlkit.equivalence.answer_trials import iter_answer_trials
 from evalcore.sqlkit.equivalence.counterexample import (

@@ -16,11 +16,7 @@ from sqlglot import exp
 from evalcore.sqlkit.generate import edge_databases, nasty
 from evalcore.sqlkit.generate.balances import Balance, list_balances
 from evalcore.sqlkit.generate.chains import generate_chain_databases, generate_loop_database
-from evalcore.sqlkit.generate.clusters import (
-    generate_alike,
-    generate_clusters,
-    generate_histories,
-)
+from evalcore.sqlkit.generate.clusters import generate_alike, generate_clusters, generate_histories
 from evalcore.sqlkit.generate.conditions import may_conflict
 from evalcore.sqlkit.generate.database import (
     Database,

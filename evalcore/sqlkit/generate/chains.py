@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 from sqlglot import exp
 
-from evalcore.sqlkit.generate.checks import compile_checks
+from evalcore.sqlkit.generate.checks import compile_row_check
 from evalcore.sqlkit.generate.database import Database, Row
 from evalcore.sqlkit.generate.filler import Domains, Filler
 from evalcore.sqlkit.generate.hints import Hints, parse_trees
@@ -162,12 +162,7 @@ def _chain_rows(
             cells = [*row]
             cells[reference], cells[target] = start, stop
             chained.append(tuple(cells))
-    names = [column.name.lower() for column in table.columns]
-    checks = compile_checks(table.checks, schema.dialect)
-    kept = [
-        row for row in chained if all(check(dict(zip(names, row, strict=True))) for check in checks)
-    ]
-    return kept or rows
+    return [*filter(compile_row_check(table, schema.dialect), chained)] or rows
 
 
 def _list_stops(

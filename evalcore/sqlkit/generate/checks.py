@@ -18,6 +18,8 @@ from typing import Any
 import sqlglot
 from sqlglot import exp
 
+from evalcore.sqlkit.schema import Table
+
 Condition = Callable[[Mapping[str, Any]], bool]
 
 _OPERATORS: dict[type[exp.Expr], Callable[[Any, Any], bool]] = {
@@ -42,6 +44,13 @@ def compile_checks(checks: Sequence[str], dialect: str, *, unclear: bool = True)
     holds or, where it is not `unclear`, does not, and what asks for others holds."""
     trees = (tree for text in checks for tree in _parse_check(text, dialect))
     return [_compile_condition(tree, unclear) for tree in trees]
+
+
+def compile_row_check(table: Table, dialect: str) -> Callable[[Sequence[Any]], bool]:
+    """Whether a row keeps all checks of its table."""
+    checks = compile_checks(table.checks, dialect)
+    names = [column.name.lower() for column in table.columns]
+    return lambda row: all(check(dict(zip(names, row, strict=True))) for check in checks)
 
 
 @lru_cache(maxsize=512)
@@ -236,15 +245,10 @@ def iter_variants(cells: Iterable[Any], kind: str, checks: Sequence[str]) -> Ite
         yield from (f"{day}{clock}" for day in days for clock in clocks)
 
 
-_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_LETTERS, _DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "0123456789"
+_GROUPS = (_DIGITS, _LETTERS, _LETTERS.lower())
 #: Digits and letters in place of others of their class.
 _TURNS = [
-    str.maketrans(
-        {
-            letter: group[(n + step) % len(group)]
-            for group in ("0123456789", _LETTERS, _LETTERS.lower())
-            for n, letter in enumerate(group)
-        }
-    )
+    str.maketrans("".join(_GROUPS), "".join(g[step:] + g[:step] for g in _GROUPS))
     for step in range(1, 9)
 ]

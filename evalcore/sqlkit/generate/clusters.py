@@ -14,7 +14,7 @@ from typing import Any
 from sqlglot import exp
 
 from evalcore.sqlkit.generate.balances import Balance, list_balance_changes
-from evalcore.sqlkit.generate.checks import compile_checks
+from evalcore.sqlkit.generate.checks import compile_row_check
 from evalcore.sqlkit.generate.clocks import move_time
 from evalcore.sqlkit.generate.database import Database, Row, drop_dangling_rows
 from evalcore.sqlkit.generate.hints import Hints
@@ -109,8 +109,7 @@ def _list_triples(
     make: Callable[[Any, Sequence[int]], Triple],
 ) -> dict[int, Triple]:
     """The numbers of the three rows of a cluster, by column, where all fit."""
-    names = [column.name.lower() for column in table.columns]
-    checks = compile_checks(table.checks, schema.dialect)
+    keeps_checks = compile_row_check(table, schema.dialect)
     keyed = {name.lower() for key in table.keys for name in key.columns}
     keyed |= hints.equated.keys() | hints.grouped
     triples: dict[int, Triple] = {}
@@ -124,8 +123,8 @@ def _list_triples(
         constants = [c.value for c in hints.constants.get(name, ()) if isinstance(c.value, int)]
         made = make(row[n], [c for c in constants if 0 < c < _MAX_CONSTANT])
         for triple in (made, _keep_equal(row[n], ()), (1, 1, 2)):
-            rows = [dict(zip(names, _replace(row, {n: value}), strict=True)) for value in triple]
-            if all(map(fits, triple)) and all(check(each) for each in rows for check in checks):
+            rows = [_replace(row, {n: value}) for value in triple]
+            if all(map(fits, triple)) and all(map(keeps_checks, rows)):
                 triples[n] = triple
                 break
     return triples
@@ -152,7 +151,7 @@ def _list_earlier(
     """Times of which the third is the earliest, so that the group of two is not the first; all
     within the conditions, or the third as much earlier as statements ask for, and some `hours`."""
     names = [column.name.lower() for column in table.columns]
-    checks = compile_checks(table.checks, schema.dialect)
+    keeps_checks = compile_row_check(table, schema.dialect)
     keyed = {name.lower() for key in table.keys for name in key.columns} | hints.equated.keys()
     triples: dict[int, Triple] = {}
     for n, column in enumerate(table.columns):
@@ -166,10 +165,9 @@ def _list_earlier(
                 for d in _list_lengths(column, hints)
             ]
             times = [t for back in (*days[:1], 0) if (t := move_time(noon, -back, kind))]
-        if len(times) > 1 and not is_bound(schema, table, column):
-            rows = [dict(zip(names, _replace(row, {n: v}), strict=True)) for v in times]
-            if all(check(each) for each in rows for check in checks):
-                triples[n] = (times[-1], times[-1], times[0])
+        kept = all(keeps_checks(_replace(row, {n: time})) for time in times)
+        if kept and len(times) > 1 and not is_bound(schema, table, column):
+            triples[n] = (times[-1], times[-1], times[0])
     return triples
 
 
@@ -208,7 +206,7 @@ def add_members(
     """Add the copies of a row that keep the keys and the checks; the numbers by column that the
     whole cluster has then."""
     names = [column.name.lower() for column in table.columns]
-    checks = compile_checks(table.checks, dialect)
+    keeps_checks = compile_row_check(table, dialect)
     keys = list_copied_keys(table) or []
     seen = [{fold_key(row, key) for row in rows} for key in keys]
     count = len(rows)
@@ -224,10 +222,9 @@ def add_members(
                     500 + len(rows) if table.columns[n].kind == "integer" else f"c{len(rows)}"
                 )
         row = _replace(rows[number], cells)
-        named = dict(zip(names, row, strict=True))
         new = [fold_key(row, key) for key in keys]
         taken = any(is_taken(fresh, present) for fresh, present in zip(new, seen, strict=True))
-        if taken or not all(check(named) for check in checks):
+        if taken or not keeps_checks(row):
             return {}
         for fresh, present in zip(new, seen, strict=True):
             present.add(fresh)
@@ -280,12 +277,8 @@ def _to_number(value: Decimal, column: Column) -> Any:
     return round(float(value), 2 if column.scale is None else column.scale)
 
 
-# A database in which each comparison of several columns turns on a row that has a history.
-#
-# Statements often ask two things at once: that a row has others before it, and that a comparison
-# just holds for it. On an island of single rows the first is never met, so that the second decides
-# nothing. Here the rows that a comparison turns on have two copies each, earlier and under other
-# keys.
+# A database in which each comparison of several columns turns on a row that has a history: what
+# asks also for others before it decides nothing on an island of single rows.
 
 _AROUND = 3  # values about the one at which a balance turns
 _TIMES = ("date", "timestamp")
@@ -320,16 +313,15 @@ def generate_histories(
 def _list_days_before(schema: Schema, table: Table, row: Row) -> dict[int, Triple]:
     """The times of a row, a day and two days earlier in its copies, where that fits."""
     names = [column.name.lower() for column in table.columns]
-    checks = compile_checks(table.checks, schema.dialect)
+    keeps_checks = compile_row_check(table, schema.dialect)
     keyed = {name.lower() for key in table.keys for name in key.columns}
     triples: dict[int, Triple] = {}
     for n, column in enumerate(table.columns):
         if column.kind not in _TIMES or column.computed or names[n] in keyed or row[n] is None:
             continue
         values = [move_time(row[n], hours, column.kind) for hours in (0, -24, -48)]
-        rows = [dict(zip(names, (*row[:n], value, *row[n + 1 :]), strict=True)) for value in values]
         fits = all(map(build_fit_check(column), values)) and None not in values
-        is_valid = fits and all(check(each) for each in rows for check in checks)
+        is_valid = fits and all(keeps_checks(_replace(row, {n: value})) for value in values)
         if is_valid and not is_bound(schema, table, column):
             triples[n] = (row[n], values[1], values[2])
     return triples
@@ -348,7 +340,7 @@ def generate_alike(schema: Schema, hints: Hints, seed: int) -> Database:
     tables: dict[str, tuple[Row, ...]] = {}
     for table in schema.tables:
         rows = [*base.tables[table.name]]
-        checks = compile_checks(table.checks, schema.dialect)
+        keeps_checks = compile_row_check(table, schema.dialect)
         names = [column.name.lower() for column in table.columns]
         keys = [[names.index(name.lower()) for name in key.columns] for key in table.keys]
         made = [_enlarge_numbers(schema, table, rows[0], hints)] if rows else []
@@ -363,11 +355,10 @@ def generate_alike(schema: Schema, hints: Hints, seed: int) -> Database:
                 later = move_time(cells[n], hours, kind) if kind in _TIMES and key[1:] else None
                 cells[n] = later or other[n]
             present = [{fold_key(row, key) for row in made} for key in keys]
-            named = dict(zip(names, cells, strict=True))
             new = (
                 is_taken(fold_key(cells, k), seen) for k, seen in zip(keys, present, strict=True)
             )
-            if not any(new) and all(check(named) for check in checks):
+            if not any(new) and keeps_checks(cells):
                 made.append(tuple(cells))
         tables[table.name] = tuple(made)
     return drop_dangling_rows(schema, Database(base.profile, tables))

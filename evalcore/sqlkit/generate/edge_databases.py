@@ -16,7 +16,7 @@ import msgspec
 
 from evalcore.records import Record
 from evalcore.sqlkit.generate.balances import Balance, list_balance_changes
-from evalcore.sqlkit.generate.checks import compile_checks
+from evalcore.sqlkit.generate.checks import compile_row_check
 from evalcore.sqlkit.generate.clocks import move_time
 from evalcore.sqlkit.generate.database import Database, Row
 from evalcore.sqlkit.generate.edges import list_edge_cells, list_extreme_cells
@@ -137,7 +137,7 @@ def _empty_replaced(schema: Schema, hints: Hints, database: Database) -> Databas
     meets the edges of the others."""
     tables = dict(database.tables)
     for table in schema.tables:
-        checks = compile_checks(table.checks, schema.dialect)
+        keeps_checks = compile_row_check(table, schema.dialect)
         names = [column.name.lower() for column in table.columns]
         keyed = {name.lower() for key in table.keys for name in key.columns}
         emptied = {
@@ -151,8 +151,7 @@ def _empty_replaced(schema: Schema, hints: Hints, database: Database) -> Databas
         rows = []
         for row in tables[table.name]:
             cells = tuple(None if n in emptied else cell for n, cell in enumerate(row))
-            is_valid = all(check(dict(zip(names, cells, strict=True))) for check in checks)
-            rows.append(cells if is_valid else row)
+            rows.append(cells if keeps_checks(cells) else row)
         tables[table.name] = tuple(rows)
     return msgspec.structs.replace(database, tables=tables)
 
@@ -313,7 +312,7 @@ def _insert_edges(
 ) -> Iterator[Edge]:
     """Edges that keep the table's keys and checks, each in a row of its own, of these `numbers`."""
     names = [column.name.lower() for column in table.columns]
-    checks = compile_checks(table.checks, dialect)
+    keeps_checks = compile_row_check(table, dialect)
     keys = [[names.index(name.lower()) for name in key.columns] for key in table.keys]
     seen = [{fold_key(row, key) for row in rows} for key in keys]
     free = iter(numbers)
@@ -330,7 +329,7 @@ def _insert_edges(
         mine = [(key, taken) for key, taken in zip(keys, seen, strict=True) if column in key]
         if any(is_taken(fold_key(row, key), taken) for key, taken in mine):
             continue
-        if not all(check(dict(zip(names, row, strict=True))) for check in checks):
+        if not keeps_checks(row):
             continue
         for key, taken in mine:
             taken.add(fold_key(row, key))

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from evalcore.sqlkit.generate.checks import compile_checks
+from evalcore.sqlkit.generate.checks import compile_row_check
 from evalcore.sqlkit.generate.database import Database, Row
 from evalcore.sqlkit.generate.filler import Domains, Filler, fold_text
 from evalcore.sqlkit.generate.hints import Hints
@@ -111,7 +111,7 @@ def replace_cells(
     """The rows with these values in a column where they fit it and keep the checks; unchanged where
     there is none or a key would repeat."""
     names = [each.name.lower() for each in table.columns]
-    checks = compile_checks(table.checks, dialect)
+    keeps_checks = compile_row_check(table, dialect)
     fits = build_fit_check(table.columns[column])
     keys = [[names.index(name.lower()) for name in key.columns] for key in table.keys]
     keys = [key for key in keys if column in key]
@@ -119,10 +119,9 @@ def replace_cells(
     replaced = []
     for row, value in zip(rows, values, strict=False):
         cells = (*row[:column], value, *row[column + 1 :])
-        named = dict(zip(names, cells, strict=True))
         new = [fold_key(cells, key) for key in keys]
         taken = any(cell in present for cell, present in zip(new, seen, strict=True))
-        if value is None or taken or not fits(value) or not all(check(named) for check in checks):
+        if value is None or taken or not fits(value) or not keeps_checks(cells):
             replaced.append(row)
             continue
         for cell, present in zip(new, seen, strict=True):

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from evalcore.sqlkit.generate.checks import compile_checks
+from evalcore.sqlkit.generate.checks import compile_row_check
 from evalcore.sqlkit.generate.database import Database, Row, drop_dangling_rows
 from evalcore.sqlkit.generate.hints import Hints
 from evalcore.sqlkit.generate.islands import (
@@ -141,12 +141,11 @@ def _list_numbered_columns(schema: Schema, hints: Hints) -> dict[str, set[int]]:
 
 
 def _keeps_declarations(schema: Schema, table: Table, rows: Sequence[Row]) -> bool:
-    names = [column.name.lower() for column in table.columns]
-    checks = compile_checks(table.checks, schema.dialect)
+    keeps_checks = compile_row_check(table, schema.dialect)
     fits = [build_fit_check(column) for column in table.columns]
     return all(
         all(fit(cell) for fit, cell in zip(fits, row, strict=True) if cell is not None)
-        and all(check(dict(zip(names, row, strict=True))) for check in checks)
+        and keeps_checks(row)
         for row in rows
     )
 
@@ -200,7 +199,7 @@ def _add_siblings(schema: Schema, hints: Hints, database: Database) -> Database:
     tables = dict(database.tables)
     for table in schema.tables:
         rows = [*tables[table.name]]
-        checks = compile_checks(table.checks, schema.dialect)
+        keeps_checks = compile_row_check(table, schema.dialect)
         names = [column.name.lower() for column in table.columns]
         keys = [[names.index(name.lower()) for name in key.columns] for key in table.keys]
         seen = [{fold_key(row, key) for row in rows} for key in keys]
@@ -214,7 +213,7 @@ def _add_siblings(schema: Schema, hints: Hints, database: Database) -> Database:
                 for key, taken in zip(keys, seen, strict=True)
             ):
                 continue
-            if all(check(dict(zip(names, sibling, strict=True))) for check in checks):
+            if keeps_checks(sibling):
                 for key, taken in zip(keys, seen, strict=True):
                     taken.add(fold_key(sibling, key))
                 rows.append(tuple(sibling))
