@@ -1,8 +1,7 @@
 """One exchange over HTTP within bounds of time and size, to an address that was checked.
 
 A page chosen by a model must not reach this machine, its network, or a cloud's services for its
-machines (169.254.169.254). What is checked is the address that is then connected to, never a
-name.
+machines (169.254.169.254). What is checked is the address that is then connected to, never a name.
 """
 
 from __future__ import annotations

@@ -16,45 +16,13 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
+from evalcore.benchmarks import sql_fields, sql_markup, sql_roles, sql_text
 from evalcore.benchmarks.answer_scoring import LIMIT, ExtractionKind
 from evalcore.benchmarks.sql_choice import Candidate, Question, choose_candidate
-from evalcore.benchmarks.sql_fields import find_host_strings, find_json_sql, find_yaml_sql
-from evalcore.benchmarks.sql_markup import (
-    Block,
-    clean_lines,
-    clean_punctuation,
-    drop_layout,
-    drop_tool_turns,
-    find_inline_code,
-    find_tagged_blocks,
-    split_fences,
-    strip_thinking,
-    unescape_breaks,
-    unescape_entities,
-)
+from evalcore.benchmarks.sql_markup import Block
 from evalcore.benchmarks.sql_prose import looks_like_prose
-from evalcore.benchmarks.sql_roles import (
-    ASIDE,
-    asks_back,
-    detect_candidate_role,
-    find_advised_place,
-    find_next_question,
-    is_instruction,
-    is_refusal,
-    is_withdrawn,
-    mark_recommendation,
-    refers_back,
-)
-from evalcore.benchmarks.sql_text import (
-    StatementParser,
-    cut_trailing_prose,
-    is_only_comments,
-    is_routine,
-    normalize_answer_text,
-    normalize_statement,
-    split_statements,
-    starts_like_sql,
-)
+from evalcore.benchmarks.sql_roles import ASIDE
+from evalcore.benchmarks.sql_text import StatementParser
 from evalcore.errors import UsageError
 from evalcore.records import Record
 from evalcore.sqlkit.dialects import parse_server
@@ -114,6 +82,8 @@ _BELOW = re.compile(
 _FORM = re.compile(r"\b(?:SELECT|FROM|INTO|UPDATE)\s+(?:\.\.\.|…|<[a-z_ ]{1,30}>)", re.I)
 #: A routine whose line breaks are written out.
 _ESCAPED_BODY = re.compile(r"\\n[ \t]*(?:AS|IS|BEGIN|DECLARE|RETURN|END)\b", re.I)
+#: The name of a product behind a statement, as in a row of a table without its borders.
+_PRODUCT_CELL = re.compile(r"(?<=[^\s|])[ \t]+\|[ \t]+([A-Za-z][\w .+-]{1,30})\Z")
 #: What may end a statement that is given as it was asked for.
 _TERMINATOR = re.compile(r"[\s;]*(?:\n[ \t]*(?:/|GO)[ \t]*)?")
 
@@ -128,20 +98,28 @@ class SqlAnswer(Record, frozen=True):
 def extract_sql(text: str, dialect: str = "", original: str = "") -> SqlAnswer:
     """The SQL of an answer, in the dialect it was asked in; `original` is the statement that the
     question quoted. Takes linear time."""
-    whole = normalize_answer_text(text)
+    whole = sql_text.normalize_answer_text(text)
     question = Question(original, StatementParser(dialect))
-    is_escaped = is_routine(whole) and _ESCAPED_BODY.search(whole) is not None
-    is_sql = not is_escaped and starts_like_sql(whole) and question.parser.accepts(whole)
-    rest = whole if is_sql else normalize_answer_text(strip_thinking(text)[-LIMIT:])
-    is_sql = not is_escaped and (is_sql or question.parser.accepts(rest))
-    rest = clean_punctuation(
-        rest if is_sql else mark_recommendation(clean_lines(rest)), is_sql=is_sql
+    is_escaped = sql_text.is_routine(whole) and _ESCAPED_BODY.search(whole) is not None
+    is_sql = not is_escaped and sql_text.starts_like_sql(whole) and question.parser.accepts(whole)
+    rest = (
+        whole
+        if is_sql
+        else sql_text.normalize_answer_text(sql_markup.strip_thinking(text)[-LIMIT:])
     )
-    question.advised = None if is_sql else find_advised_place(rest)
+    product = _PRODUCT_CELL.search(rest, max(0, len(rest) - 60))
+    if product is not None and _parse_product(product[1]):
+        rest = rest[: product.start()]
+    is_sql = not is_escaped and (is_sql or question.parser.accepts(rest))
+    rest = sql_markup.clean_punctuation(
+        rest if is_sql else sql_roles.mark_recommendation(sql_markup.clean_lines(rest)),
+        is_sql=is_sql,
+    )
+    question.advised = None if is_sql else sql_roles.find_advised_place(rest)
     candidates = _find_sql_candidates(_drop_quoted_script(rest, question), question)
     sql = choose_candidate(candidates, question)
     is_answered = sql and not question.is_other_kind(sql) and question.names_objects(sql)
-    if not is_answered and is_refusal(rest):
+    if not is_answered and sql_roles.is_refusal(rest):
         return SqlAnswer(kind="none")
     is_accepted = question.parser.accepts(sql)
     if not is_accepted and _ADVICE.fullmatch(sql):
@@ -154,7 +132,9 @@ def extract_sql(text: str, dialect: str = "", original: str = "") -> SqlAnswer:
     if not sql or question.is_index_alone(sql):
         return SqlAnswer(kind="none")
     if question.is_quoted(sql) and (
-        is_refusal(rest) or is_instruction(rest, sql) or asks_back(rest, sql)
+        sql_roles.is_refusal(rest)
+        or sql_roles.is_instruction(rest, sql)
+        or sql_roles.asks_back(rest, sql)
     ):
         return SqlAnswer(kind="none")
     is_strict = rest == whole and whole.startswith(sql) and _TERMINATOR.fullmatch(whole, len(sql))
@@ -187,26 +167,28 @@ def _find_sql_candidates(text: str, question: Question) -> list[Candidate]:
     """Whatever stands as code in a text, in the order of the text; prose is read only where no code
     answers, and nothing after an answer where a model goes on with the next question."""
     # without what a model did before it answered, and without what it goes on with
-    following = find_next_question(text)
+    following = sql_roles.find_next_question(text)
     is_other = not question.names_objects(text[following:])
-    for part in (drop_tool_turns(text), text[:following] if is_other else text):
+    for part in (sql_markup.drop_tool_turns(text), text[:following] if is_other else text):
         candidates = _find_sql_candidates(part, question) if len(part) < len(text) else []
         if any(map(question.is_answered_by, candidates)):
             return candidates
-    is_sql = starts_like_sql(text)
+    is_sql = sql_text.starts_like_sql(text)
     if is_sql and not question.parser.accepts(text):
-        text = drop_layout(text)
+        text = sql_markup.drop_layout(text)
     start = _START.search(text)
     words = text[: start.start("sql")] if start else text
-    fields = find_json_sql(text) if not is_sql and ("{" in words or not start) else []
+    fields = sql_fields.find_json_sql(text) if not is_sql and ("{" in words or not start) else []
     if not is_sql and not fields and ":" in words:
-        fields = find_yaml_sql(text)
+        fields = sql_fields.find_yaml_sql(text)
+    if not is_sql and not fields and "," in words:
+        fields = sql_fields.find_csv_sql(text)
     if fields:
         return _split_candidates(list(_read_blocks(fields, question)), question)
-    blocks, prose = split_fences(text)
-    tagged, prose = ([], prose) if is_sql else find_tagged_blocks(prose)
+    blocks, prose = sql_markup.split_fences(text)
+    tagged, prose = ([], prose) if is_sql else sql_markup.find_tagged_blocks(prose)
     if not is_sql and _ASSIGNED.search(prose[: len(words)]):
-        tagged += find_host_strings(prose)
+        tagged += sql_fields.find_host_strings(prose)
     marked = [
         *_read_blocks(blocks[-_MAX_CANDIDATES:], question),
         *_read_blocks(tagged[-_MAX_CANDIDATES:], question),
@@ -214,9 +196,15 @@ def _find_sql_candidates(text: str, question: Question) -> list[Candidate]:
     candidates = _split_candidates(marked, question)
     if any(map(question.is_answered_by, candidates)):
         return candidates
-    bare = _split_candidates(list(_find_bare_sql(unescape_entities(prose), question)), question)
+    bare = _split_candidates(
+        list(_find_bare_sql(sql_markup.unescape_entities(prose), question)), question
+    )
     if not bare:
-        strings = [part for part in find_host_strings(prose) if question.parser.accepts(part.body)]
+        strings = [
+            part
+            for part in sql_fields.find_host_strings(prose)
+            if question.parser.accepts(part.body)
+        ]
         bare = [Candidate(part.body, form=0) for part in strings]
     if candidates:
         bare = [part for part in bare if question.parser.accepts(part.sql)]
@@ -227,36 +215,43 @@ def _read_blocks(blocks: Sequence[Block], question: Question) -> Iterator[Candid
     """The candidates in marked pieces, each with the words before it."""
     is_taken_back = False
     for block, following in zip_longest(blocks, blocks[1:]):
-        body, role = unescape_entities(block.body), detect_candidate_role(block.before)
+        body, role = (
+            sql_markup.unescape_entities(block.body),
+            sql_roles.detect_candidate_role(block.before),
+        )
         if is_taken_back and role == "rejected":  # words of the block before
             role = "next"
-        is_taken_back = is_withdrawn(block.after) or (
-            following is not None and refers_back(following.before)
+        is_taken_back = sql_roles.is_withdrawn(block.after) or (
+            following is not None and sql_roles.refers_back(following.before)
         )
         role = "rejected" if is_taken_back else role
         example = _EXAMPLE.match(body)
         role = (example and example.lastgroup) or role
         dialect = _detect_dialect(block)
-        body = body if question.parser.accepts(body) else unescape_breaks(body)
-        if is_only_comments(body) or len(body.split(None, 1)) < 2:  # a keyword that is marked
+        body = body if question.parser.accepts(body) else sql_markup.unescape_breaks(body)
+        if (
+            sql_text.is_only_comments(body) or len(body.split(None, 1)) < 2
+        ):  # a keyword that is marked
             continue
-        if starts_like_sql(body):
-            sql = cut_trailing_prose(body, question.parser)
+        if sql_text.starts_like_sql(body):
+            sql = sql_text.cut_trailing_prose(body, question.parser)
             yield Candidate(sql, role, dialect=dialect)
             below = _START.search(body, len(sql)) if question.is_quoted(sql) else None
             if below is not None:  # the original, and the answer below it
-                sql = cut_trailing_prose(body[below.start("sql") :], question.parser)
+                sql = sql_text.cut_trailing_prose(body[below.start("sql") :], question.parser)
                 yield Candidate(sql, dialect=dialect)
             continue
         inner = [
             part
-            for part in find_json_sql(body) or find_host_strings(body)
+            for part in sql_fields.find_json_sql(body)
+            or sql_fields.find_csv_sql(body)
+            or sql_fields.find_host_strings(body)
             if question.parser.accepts(part.body) or "{" in body
         ]
         for part in inner:
-            yield Candidate(part.body, detect_candidate_role(part.before) or role)
+            yield Candidate(part.body, sql_roles.detect_candidate_role(part.before) or role)
         if not inner and (start := _START.search(body)) is not None:
-            sql = cut_trailing_prose(body[start.start("sql") :], question.parser)
+            sql = sql_text.cut_trailing_prose(body[start.start("sql") :], question.parser)
             yield Candidate(sql, role, dialect=dialect)
 
 
@@ -267,10 +262,14 @@ def _detect_dialect(block: Block) -> str:
     heading = re.fullmatch(
         r"\W*(?:(?:for|in)\s+)?([\w .+-]{2,40}?)(?:\s+version)?\W*", lines[-1], re.I
     )
-    for match in (re.fullmatch("(.+)", block.language), heading, mentioned):
-        with contextlib.suppress(UsageError):
-            if match is not None:
-                return parse_server(match[1]).dialect
+    named = (match[1] for match in (heading, mentioned) if match is not None)
+    return next(filter(None, map(_parse_product, (block.language, *named))), "")
+
+
+def _parse_product(name: str) -> str:
+    """The dialect of a product, "" for any other words."""
+    with contextlib.suppress(UsageError):
+        return parse_server(name).dialect if name else ""
     return ""
 
 
@@ -278,13 +277,17 @@ def _find_bare_sql(text: str, question: Question) -> Iterator[Candidate]:
     """SQL that stands in prose: inline, or from where a statement may begin to where it ends."""
     parser = question.parser
     end = 0
-    for code in find_inline_code(text):
-        if starts_like_sql(code.body) and _WHOLE.search(code.body) and parser.accepts(code.body):
-            yield Candidate(code.body, detect_candidate_role(code.before), form=0)
+    for code in sql_markup.find_inline_code(text):
+        if (
+            sql_text.starts_like_sql(code.body)
+            and _WHOLE.search(code.body)
+            and parser.accepts(code.body)
+        ):
+            yield Candidate(code.body, sql_roles.detect_candidate_role(code.before), form=0)
             marked = rf"(`{{1,2}})[ \t]*{re.escape(code.body)}[ \t]*\1"
             text = re.sub(marked, lambda m: " " * len(m[0]), text, count=1)
-    if starts_like_sql(text) and not looks_like_prose(text) and not _START.match(text):
-        sql = cut_trailing_prose(text, parser)
+    if sql_text.starts_like_sql(text) and not looks_like_prose(text) and not _START.match(text):
+        sql = sql_text.cut_trailing_prose(text, parser)
         yield Candidate(sql, form=1)
         end = len(sql)
     for _ in range(_MAX_PROSE_STARTS):
@@ -292,9 +295,12 @@ def _find_bare_sql(text: str, question: Question) -> Iterator[Candidate]:
         if start is None:
             break
         at = start.start("sql")
-        if not end and starts_like_sql(text) and is_only_comments(text[:at]):
+        if not sql_text.starts_like_sql(text[at : at + 400]):
+            end = start.end()
+            continue
+        if not end and sql_text.starts_like_sql(text) and sql_text.is_only_comments(text[:at]):
             at = 0
-        sql = cut_trailing_prose(text[at:], parser)
+        sql = sql_text.cut_trailing_prose(text[at:], parser)
         quoted = text[at - 1 : at] if at else ""
         doubled = _DOUBLED.match(text, at) if quoted == "'" else None
         if doubled is not None and parser.accepts(doubled[1].replace("''", "'")):
@@ -310,11 +316,11 @@ def _find_bare_sql(text: str, question: Question) -> Iterator[Candidate]:
         if start["weak"] is None:
             before = question.drop_comments(text[max(0, end, at - 300) : at])
             dialect = _detect_dialect(Block("", before))
-            is_kept = not is_withdrawn(text[at + len(sql) :][:160].lstrip("; \n`*\"'"))
-            role = detect_candidate_role(before) if is_kept else "rejected"
+            is_kept = not sql_roles.is_withdrawn(text[at + len(sql) :][:160].lstrip("; \n`*\"'"))
+            role = sql_roles.detect_candidate_role(before) if is_kept else "rejected"
             yield Candidate(sql.strip(), role, 1, dialect)
         elif _WHOLE.search(sql) and parser.accepts(sql):
-            role = detect_candidate_role(text[max(0, end, at - 300) : at])
+            role = sql_roles.detect_candidate_role(text[max(0, end, at - 300) : at])
             yield Candidate(sql.strip(), role, form=0)
         else:
             sql = ""
@@ -330,7 +336,9 @@ def _split_candidates(candidates: list[Candidate], question: Question) -> list[C
             last = pieces[-1] if pieces else None
             if last and last.form == piece.form == 2 and not question.parser.accepts(last.sql):
                 joined = f"{last.sql}\n{piece.sql}"
-                is_again = normalize_statement(last.sql) in normalize_statement(piece.sql)
+                is_again = sql_text.normalize_statement(last.sql) in sql_text.normalize_statement(
+                    piece.sql
+                )
                 if question.parser.accepts(joined) and not is_again:
                     pieces[-1] = Candidate(joined, last.role, dialect=last.dialect)
                     continue
@@ -342,13 +350,13 @@ def _split_candidate(candidate: Candidate, question: Question) -> Iterator[Candi
     if question.statement_class in (None, "ROUTINE") or question.statements != 1:
         yield candidate
         return
-    statements = split_statements(candidate.sql, question.dialect)
-    is_whole = is_routine(candidate.sql) or question.is_upsert(statements)
+    statements = sql_text.split_statements(candidate.sql, question.dialect)
+    is_whole = sql_text.is_routine(candidate.sql) or question.is_upsert(statements)
     if is_whole or not 2 <= len(statements) <= _MAX_CANDIDATES:
         yield candidate
         return
     for statement in statements:
         comments = re.match(r"(?:\s|--[^\n]*\n|#[^\n]*\n|/\*.*?\*/)*", statement, re.S)
-        named = detect_candidate_role(comments[0]) if comments else ""
+        named = sql_roles.detect_candidate_role(comments[0]) if comments else ""
         role = named or candidate.role
         yield Candidate(statement.strip(), role, candidate.form, candidate.dialect)

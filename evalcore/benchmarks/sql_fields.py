@@ -5,12 +5,13 @@ Every pattern takes linear time in the length of the text.
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from collections.abc import Iterator
 from typing import Any
 
-from evalcore.benchmarks.sql_markup import Block, split_fences
+from evalcore.benchmarks.sql_markup import Block, read_table_row, split_fences
 from evalcore.benchmarks.sql_text import starts_like_sql
 
 # Strings of program code.
@@ -93,7 +94,9 @@ def _decode(text: str, start: int) -> tuple[Any, int]:
         return None, 0
 
 
-_ADVISED = re.compile(r"recommend|best|chosen|selected|final|prefer", re.I)
+_ADVISED = re.compile(r"recommend|best|chosen|selected|final|prefer|(?<!in)(?:valid|correct)", re.I)
+#: Numbers by which objects are ordered, the first least.
+_RANKS = {"rank": 1, "priority": 1, "score": -1, "confidence": -1}
 
 
 def _is_advised(item: dict[Any, Any]) -> bool:
@@ -142,6 +145,14 @@ def _find_sql_field(value: Any, depth: int) -> list[Block]:
             return _find_sql_field("\n".join(lines), depth - 1)
         advised = [item for item in value if isinstance(item, dict) and _is_advised(item)]
         value = advised or value
+        ranked = {
+            number * _RANKS[str(name).lower()]: item
+            for item in value
+            if isinstance(item, dict)
+            for name, number in item.items()
+            if str(name).lower() in _RANKS and type(number) in (int, float)
+        }
+        value = [ranked[min(ranked)]] if len(ranked) == len(value) > 1 else value
         parts = [block for item in value[:40] for block in _find_sql_field(item, depth - 1)]
         return [Block("\n".join(f"{part.body.rstrip('; ')};" for part in parts))] if parts else []
     if not isinstance(value, dict):
@@ -158,6 +169,21 @@ def _find_sql_field(value: Any, depth: int) -> list[Block]:
             inner = _find_sql_field(item, depth - 1)
             blocks += [Block(part.body, part.before or label, name) for part in inner]
     return blocks
+
+
+# CSV.
+
+_CSV_HEAD = re.compile(r"\s*([\"\w ]{2,30}(?:,[\"\w ]{2,30}){1,9})\n")
+
+
+def find_csv_sql(text: str) -> list[Block]:
+    """The statements in the rows of a text that is a table of comma-separated values."""
+    head = _CSV_HEAD.match(text)
+    try:
+        rows = list(csv.reader(text.splitlines(keepends=True))) if head else []
+    except csv.Error:
+        return []
+    return [block for row in rows[1:] for block in read_table_row(rows[0], row)]
 
 
 # YAML.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from evalcore.benchmarks.sql_text import starts_like_sql
@@ -353,8 +353,12 @@ _CODE_NAME = (
 )
 _TAG = re.compile(r"<(?P<tag>[a-z\u4e00-\u9fff][\w:.-]{0,40})(?:\s[^<>\n]{0,300})?>", re.I)
 _PAIRED = re.compile(
-    r"\[(?P<bracket>sql|code|answer|result|query|output|final|oracle|mysql|sqlite|postgres\w{0,3})(?:=\w{1,20})?\](?P<in_bracket>.*?)(?:\[/(?P=bracket)\]|\Z)"
-    r"|\\(?:boxed\{(?:\\(?:text|texttt|mathtt|verb|mathrm)\{)?|text(?:tt)?\{)(?P<in_box>[^\n\\]{0,4000}?)\}{1,2}(?=[\s.$]|\Z)"
+    # tags in brackets, the boxes of LaTeX, quotes, the text of a link, a fence on one line
+    r"\[(?P<bracket>sql|code|answer|result|query|output|final|oracle|mysql|sqlite|postgres\w{0,3})"
+    r"(?:=\w{1,20})?\](?P<in_bracket>.*?)(?:\[/(?P=bracket)\]|\Z)"
+    r"|\\(?:boxed\{(?:\\(?:text|texttt|mathtt|verb|mathrm)\{)?|text(?:tt)?\{)"
+    r"(?P<in_box>[^\n\\]{0,4000}?)\}{1,2}(?=[\s.$]|\Z)"
+    r"|\[(?P<in_link>(?=[A-Z]{4})[^\n]{8,4000}?)\]\((?:https?:|#|/)[^()\s]{0,400}\)"
     r"|「(?P<in_corner>[^「」]*)」|『(?P<in_double_corner>[^『』]*)』|„(?P<in_low>[^„“”]*)[“”]|“(?P<in_curly>[^“”]*)”"
     r"|«(?P<in_angle>[^«»]*)»|《(?P<in_title>[^《》]*)》|\"{3}(?P<in_triple>.*?)\"{3}|'{3}(?P<in_single>.*?)'{3}"
     r"|`{3,}[ \t]*(?:\w+[ \t]+)?(?P<in_fence>[^`\n]{4,8000}?)[ \t]*`{3,}",
@@ -381,8 +385,7 @@ def find_tagged_blocks(text: str) -> tuple[list[Block], str]:
         body = pair.group(pair.lastgroup or 0)
         if starts_like_sql(body) or pair["in_bracket"]:
             blocks.append(Block(body.strip(), rest[max(0, pair.start() - 400) : pair.start()]))
-    blocks += [Block(drop_layout(cell)) for cell in cells if starts_like_sql(cell)]
-    return blocks, rest
+    return blocks + cells, rest
 
 
 _RULE = re.compile(r"[ \t]*\|?[ \t]*:?-{3,}:?[ \t]*(?:\|[ \t]*:?-{3,}:?[ \t]*)+\|?[ \t]*")
@@ -394,20 +397,34 @@ def _unmark(cell: str) -> str:
     return marked[2].strip() if marked else cell
 
 
-def _cut_table_cells(text: str) -> tuple[list[str], str]:
-    """The cells of more than two words in the tables of a text, and the text without those rows
-    that have no bar at their left."""
-    cells: list[str] = []
+def read_table_row(head: Sequence[str], row: Sequence[str]) -> Iterator[Block]:
+    """The statements in a row of a table: one has the short cells beside it for the words before
+    it, several have the heads of their columns."""
+    statements = [
+        n for n, cell in enumerate(row) if len(cell.split()) > 2 and starts_like_sql(cell)
+    ]
+    labels = " ".join(c for n, c in enumerate(row) if n not in statements and len(c.split()) < 5)
+    for n in statements:
+        above = head[n] if n < len(head) else ""
+        yield Block(drop_layout(row[n]), above if len(statements) > 1 else labels or above)
+
+
+def _cut_table_cells(text: str) -> tuple[list[Block], str]:
+    """The statements in the tables of a text, and the text without those rows that have no bar at
+    their left."""
+    blocks: list[Block] = []
     prose: list[str] = []
-    is_table = False
+    row, head, is_table = [""], [""], False
     for line in text.split("\n"):
-        is_table = " | " in line if is_table else _RULE.fullmatch(line) is not None
+        is_rule = _RULE.fullmatch(line) is not None
+        head, row = row if is_rule else head, line.strip().strip("|").split(" | ")
+        row = [_unmark(cell.strip()) for cell in row]
+        is_table = " | " in line if is_table else is_rule
         if line.startswith("|") or (is_table and " | " in line):
-            row = line.strip().strip("|").split(" | ")
-            cells += [_unmark(cell.strip()) for cell in row if len(cell.split()) > 2]
+            blocks += read_table_row(head, row)
         prose += [] if is_table and not line.startswith("|") else [line]
-        is_table = is_table or _RULE.fullmatch(line) is not None
-    return cells, "\n".join(prose)
+        is_table = is_table or is_rule
+    return blocks, "\n".join(prose)
 
 
 def _find_tags(text: str, depth: int) -> tuple[list[Block], str]:

@@ -9,10 +9,12 @@ import re
 
 #: A first word that is English where one of these follows.
 ENGLISH = re.compile(
-    r"\s*(?:(?:with|use|start|if|from|set|do|call|select|replace|update|create|table|comment|begin)"
-    r"\s+(?:the|this|that|an?|your|you|these|it|by|not|all\s+of|here|care|regard|respect)\b"
+    r"\s*(?:(?:with|use|start|if|from|set|do|call|select|replace|update|create|merge|comment|begin"
+    r"|(?:create\s+)?(?:table|function|procedure|trigger|view|index))"
+    r"\s+(?:the|this|that|an?|your|you|these|it|by|not|all\s+of|here|care|regard|respect|in|is|does)\b"
     r"(?!\s*[.,(=*;]|\s+(?:as|set|from|join|inner|left|where|values)\b)"
-    r"|replace\s+\S+\s+(?:with|by)\s|(?:select|update|insert|delete|create|with)\s+(?:statements?|quer(?:y|ies)|clauses?)\b"
+    r"|replace\s+\S+\s+(?:with|by)\s"
+    r"|(?:select|update|insert|delete|create|with)\s+(?:statements?|quer(?:y|ies)|clauses?)\b"
     r"|(?:select|insert|update|delete|create|replace|merge|call|use|begin)\s*[:：](?=\s|\Z)"
     r"|from\s+[\w.]+\s+import\b|(?:with|if)\s+[\w.]+(?:\([^\n]*\))?(?:\s+as\s+\w+|\s*==[^\n]+)?"
     r":[ \t]*$"
@@ -68,7 +70,9 @@ def looks_like_prose(text: str) -> bool:
         bare = line = clause
     if _NO_CODE_LINE.match(line) or (line[0] == "(" and line.endswith((".)", "。)"))):
         return True
-    if not SQL_LINE.match(bare) and re.fullmatch(r"[A-Za-z'’]+(?: [A-Za-z'’-]+){4,}[.!]?", bare):
+    if not SQL_LINE.match(bare) and re.fullmatch(
+        r"[A-Za-z'’]+(?: [A-Za-z'’-]+){4,}[.!]?|[A-Z][a-z]+(?: [\w()]+){1,3}[:：]", bare
+    ):
         return True
     if _FOREIGN.search(bare):
         return not SQL_LINE.match(bare) or bare.endswith(("。", "：", "！", ".", ":"))

@@ -88,6 +88,7 @@ _WITHDRAWN = re.compile(
       # what is wrong with the code
     | (?:but\s+)?(?:this|that|it)\s+(?:loses|fails|violates|misses|does\s*n[o'’]t|would|is\s+
       (?:wrong|incorrect|slower|not\s+(?:right|correct|equivalent|valid)))\b
+    | but\s+(?:this|that|it)\s+(?!(?:is|has|works|runs|needs|requires|assumes|uses)\b)[a-z]+s\b
       # what came of running it
     | (?:(?:but|and)\s+)?(?:I\s+)?(?:g[eo]ts?|gives?|gave|fail(?:s|ed)|rais(?:es|ed)|threw|throws
       |produce[sd]|ended|errors)\b[^\n]{0,30}?(?:error|exception)|(?:ORA-|ERROR\s)\d

@@ -57,7 +57,7 @@ def starts_like_sql(text: str) -> bool:
 
 def is_routine(sql: str) -> bool:
     """Whether a text is a program or creates one, whose semicolons end no statement of ours."""
-    return _ROUTINE.match(sql) is not None
+    return _ROUTINE.match(sql) is not None and ENGLISH.match(sql) is None
 
 
 def is_only_comments(text: str) -> bool:

@@ -76,10 +76,9 @@ def _redact_case(case: ReportCase, censored: Redactor) -> ReportCase:
     )
 
 
-# A run's report as JSON, CSV, Markdown or HTML.
-# The JSON and CSV carry the fields of slm-evals, so that its readers go on working: `score` there
-# is passed/total from 0 to 1, and nothing (null, an empty cell) where no case was executed. Ours
-# stand beside them and run from 0 to 100.
+# A run's report as JSON, CSV, Markdown or HTML. The JSON and CSV carry the fields of slm-evals, so
+# that its readers go on working: `score` there is passed/total from 0 to 1, and nothing (null, an
+# empty cell) where no case was executed. Ours stand beside them and run from 0 to 100.
 
 CSV_COLUMNS = (
     *("benchmark", "total", "passed", "score"),

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import math
 
-# Numbers from outside: token counts, costs, durations, and their sums.
-# A provider, a bundle or a journal may state any number. What is out of range would later break a
-# serializer (orjson ends at 64 bits), a sum or a chart, so that it is unknown (None) from the
-# start.
+# Numbers from outside: token counts, costs, durations, and their sums. A provider, a bundle or a
+# journal may state any number. What is out of range would later break a serializer (orjson ends at
+# 64 bits), a sum or a chart, so that it is unknown (None) from the start.
 
 #: The largest count. Up to here each integer is exact in every JSON reader (RFC 8259, section 6).
 COUNT_LIMIT = 2**53 - 1

@@ -19,10 +19,9 @@ from evalcore.errors import FileError, IntakeError, UsageError
 from evalcore.i18n import Note
 from evalcore.intake.json_text import is_deeper, parse_json, replace_surrogates
 
-# Files from outside: bytes up to a limit, and zip archives that nobody vouches for.
-# No way out of the folder, no bomb, no link: all names and kinds of an archive are checked before
-# anything is written, and sizes while writing, because what an archive says of its sizes need not
-# be true.
+# Files from outside: bytes up to a limit, and zip archives that nobody vouches for. No way out of
+# the folder, no bomb, no link: all names and kinds of an archive are checked before anything is
+# written, and sizes while writing, because what an archive says of its sizes need not be true.
 
 #: The others need as much memory as the archive says (LZMA), or are unknown.
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)

@@ -54,10 +54,9 @@ from evalcore.targets.base import Target
 from evalcore.targets.endpoint.dialect import is_answer
 from evalcore.targets.pricing import Quote
 
-# Answers already paid for: a SQLite file keyed by all that decides an answer.
-# The key covers the request as the target gets it, the target's identity and revision (dtype,
-# batch policy and endpoint are part of them), the seed and the epoch, so that repetitions stay
-# independent.
+# Answers already paid for: a SQLite file keyed by all that decides an answer. The key covers the
+# request as the target gets it, the target's identity and revision (dtype, batch policy and
+# endpoint are part of them), the seed and the epoch, so that repetitions stay independent.
 
 
 def compute_cache_key(request: GenerationRequest, identity: str, revision: str, seed: int) -> str:

@@ -257,11 +257,10 @@ class Flow:
         self.window = max(1.0, self.window / 2)
 
 
-# The one retry layer: which failures are tried again, how often, and how long to wait.
-# The SDKs' own retries are off. A refusal waits as long as the server asks (also long) or backs
-# off; whatever does not fit into the wall-clock limit of the sample ends at once. Failures of the
-# same kind that speak of what the model wrote are the model's own: they end as a completion that
-# says so.
+# The one retry layer: which failures are tried again, how often, and how long to wait. The SDKs'
+# own retries are off. A refusal waits as long as the server asks (also long) or backs off; whatever
+# does not fit into the wall-clock limit of the sample ends at once. Failures of the same kind that
+# speak of what the model wrote are the model's own: they end as a completion that says so.
 
 
 class RetryPolicy(Record, frozen=True):

@@ -24,9 +24,8 @@ from evalcore.store import datasets, run_folder
 from evalcore.store.run_folder import RunFolder
 from evalcore.targets import registry
 
-# How much visitors may launch: counted from the run folders, so that a restart resets nothing.
-# Runs of the operator count for nobody. A run that was deleted still counts: it lies in the
-# trash.
+# How much visitors may launch: counted from the run folders, so that a restart resets nothing. Runs
+# of the operator count for nobody. A run that was deleted still counts: it lies in the trash.
 
 _DAY_SECONDS = 86_400.0
 #: Seconds that a planned run is thought to be about to start, or waits for another.

@@ -99,8 +99,7 @@ class ConnectionReport(Record, frozen=True):
     at: str = ""
 
 
-# The judges of a run: written `openai:MODEL?base_url=...&temperature=0`, checked before the
-# start.
+# The judges of a run: written `openai:MODEL?base_url=...&temperature=0`, checked before the start.
 # A judge is a target like any other, asked under the role `judge:` and its spec as written.
 
 
@@ -135,11 +134,10 @@ def list_judge_specs(run: RunSpec) -> tuple[str, ...]:
     return tuple(dict.fromkeys(judge for spec in run.benchmarks for judge in spec.judges))
 
 
-# A run from a YAML file: slm-evals' fields, `target`, options, `judges`; flags win over it.
-# Fields and their meaning: slm-evals' run configuration (model_path, device, dtype,
-# max_new_tokens, temperature, experiment_name, output_dir, benchmarks, max_samples,
-# benchmark_overrides). There the file wins over its flags; here what was typed does, as on any
-# command line, and says so.
+# A run from a YAML file: slm-evals' fields, `target`, options, `judges`; flags win over it. Fields
+# and their meaning: slm-evals' run configuration (model_path, device, dtype, max_new_tokens,
+# temperature, experiment_name, output_dir, benchmarks, max_samples, benchmark_overrides). There the
+# file wins over its flags; here what was typed does, as on any command line, and says so.
 
 
 class RunConfig(Record, frozen=True, forbid_unknown_fields=True):

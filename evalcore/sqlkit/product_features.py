@@ -271,12 +271,11 @@ def _find_ungrouped_column(sql: str, schema: Sequence[str]) -> str:
     return ""
 
 
-# What a database product has and the engine that stands in for it here lacks.
-# A refusal by the stand-in says nothing of an answer that uses such a feature: it stays undecided
-# until a real server runs it. Only a refusal that names the feature counts, in a statement that
-# parses in the product's dialect, so that a misspelt word or an unknown column stays invalid.
-# Sources: the reference manuals of MySQL 8.0 and openGauss; refusals by MariaDB 10.11 and
-# PostgreSQL.
+# What a database product has and the engine that stands in for it here lacks. A refusal by the
+# stand-in says nothing of an answer that uses such a feature: it stays undecided until a real
+# server runs it. Only a refusal that names the feature counts, in a statement that parses in the
+# product's dialect, so that a misspelt word or an unknown column stays invalid. Sources: the
+# reference manuals of MySQL 8.0 and openGauss; refusals by MariaDB 10.11 and PostgreSQL.
 
 _MYSQL = ("MySQL", "PolarDB for MySQL", "TiDB", "OceanBase (MySQL mode)")
 _GAUSS = ("openGauss", "GaussDB")

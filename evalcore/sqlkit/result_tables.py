@@ -95,15 +95,14 @@ _CONVERSIONS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Any]], ...] =
 )
 
 
-# Whether two result tables say the same.
-# The rules, each answering an error that published comparators make: rows form a multiset, so a
-# lost duplicate counts, unless the statement orders them; columns compare by position and their
-# names are only reported; NULL equals only NULL; numbers may differ by 1e-4 + 1e-6 of the larger
-# (by exact rules: floats by their tolerance, decimals not), but two integers must be equal; a
-# boolean equals 0 or 1 and the words true and false; a date equals its midnight timestamp, and UTC
-# is the same as no zone; all other strings are exact.
-# Closeness is not transitive, so equal rows cannot be found by sorting alone: rows are split into
-# groups that cannot touch each other, and inside a group a maximum matching pairs them.
+# Whether two result tables say the same. The rules, each answering an error that published
+# comparators make: rows form a multiset, so a lost duplicate counts, unless the statement orders
+# them; columns compare by position and their names are only reported; NULL equals only NULL;
+# numbers may differ by 1e-4 + 1e-6 of the larger (by exact rules: floats by their tolerance,
+# decimals not), but two integers must be equal; a boolean equals 0 or 1 and the words true and
+# false; a date equals its midnight timestamp, and UTC is the same as no zone; all other strings are
+# exact. Closeness is not transitive, so equal rows cannot be found by sorting alone: rows are split
+# into groups that cannot touch each other, and inside a group a maximum matching pairs them.
 
 Reason = Literal["", "columns_count", "column_names", "row_count", "rows", "order"]
 

@@ -425,8 +425,7 @@ def _cache_path(folder: RunFolder, name: str) -> Path:
     return base / f"{digest}-{name}"
 
 
-# What every case added to the score of every run of a column, in one file: a cache of run
-# folders.
+# What every case added to the score of every run of a column, in one file: a cache of run folders.
 # A board of a thousand targets rests on as many run folders. Read once, they are kept as a matrix
 # of runs and cases beside the signatures of the folders, so that a restart or a new run costs no
 # more than the folders that changed. The file can be deleted at any time.

@@ -214,11 +214,10 @@ def _get_index_folder(settings: Settings, version: str) -> Path:
     return settings.data_dir / "cache" / "datasets" / version
 
 
-# The data sets that people brought themselves: where they lie, their cards, their former
-# versions.
+# The data sets that people brought themselves: where they lie, their cards, their former versions.
 # An own set is a folder `<data>/datasets/own/<benchmark>/<name>/` with case files in the
-# benchmark's own layout and a card. It appears as a whole or not at all; what it replaces, and
-# what is removed, goes to the trash of the data folder and can be brought back.
+# benchmark's own layout and a card. It appears as a whole or not at all; what it replaces, and what
+# is removed, goes to the trash of the data folder and can be brought back.
 
 CARD_FILE, SOURCE_FILE = "card.json", "source.json"
 _DATASET_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")

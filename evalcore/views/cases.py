@@ -25,11 +25,10 @@ from evalcore.store.cases import load_run_case, read_run_cases, select_scoring
 from evalcore.store.run_folder import RunFolder, StoredSample, find_run
 from evalcore.views.boards import is_rescored
 
-# Gated cases: what of them may be shown to anybody.
-# Who is let in to a gated data set (the official GAIA) promises to share nothing of it. A sample
-# of such a set says so in its `meta`. Of its case everything is left out that holds text: what
-# was asked, expected and answered, the transcript, the evidence and the note. What was measured
-# stays.
+# Gated cases: what of them may be shown to anybody. Who is let in to a gated data set (the official
+# GAIA) promises to share nothing of it. A sample of such a set says so in its `meta`. Of its case
+# everything is left out that holds text: what was asked, expected and answered, the transcript, the
+# evidence and the note. What was measured stays.
 
 #: Stands where a text is left out; the catalogues hold it as a note.
 HIDDEN = Note("gated")

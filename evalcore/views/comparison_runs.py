@@ -23,10 +23,9 @@ from evalcore.store.run_folder import RunFolder, find_run
 from evalcore.store.run_folder import find_alike_run as find_alike_run
 from evalcore.views.boards import Board, Column, is_control
 
-# The 2 to 8 runs that are put side by side, and why two of them cannot be compared on a
-# benchmark.
-# Scores are comparable exactly where their column keys are equal; whatever else is put side by
-# side is told apart here, with what differs.
+# The 2 to 8 runs that are put side by side, and why two of them cannot be compared on a benchmark.
+# Scores are comparable exactly where their column keys are equal; whatever else is put side by side
+# is told apart here, with what differs.
 
 MIN_COMPARED, MAX_COMPARED = 2, 8
 LETTERS = "ABCDEFGH"

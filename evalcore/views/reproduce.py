@@ -77,8 +77,7 @@ def model_card(roots: Iterable[Path], run: str) -> ModelCard | None:
     return msgspec.structs.replace(card, adapter=adapter, notes=notes) if card.is_loaded else None
 
 
-# What it takes to repeat a run elsewhere: the exact command, its file, and everything it rests
-# on.
+# What it takes to repeat a run elsewhere: the exact command, its file, and everything it rests on.
 # All of it is for pasting where others read it, so that keys and places of this machine are left
 # out: data sets and local models go by their names.
 

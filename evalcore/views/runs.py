@@ -28,11 +28,10 @@ from evalcore.store.run_folder import RunEntry, RunFolder, find_run, is_being_wr
 from evalcore.store.run_folder import find_alike_run as find_alike_run
 from evalcore.views.cases import CaseView
 
-# Every run as it stands now: one row a run folder, cheap enough to be read once a second.
-# Only `spec.json`, `progress.json`, `summary.json` and the lock are looked at, never a journal;
-# and of a run that rests only whether its folder is as it was, so that thousands of them cost
-# little. A folder that cannot be read is a row too, with the state `broken` and the reason in
-# `problem`.
+# Every run as it stands now: one row a run folder, cheap enough to be read once a second. Only
+# `spec.json`, `progress.json`, `summary.json` and the lock are looked at, never a journal; and of a
+# run that rests only whether its folder is as it was, so that thousands of them cost little. A
+# folder that cannot be read is a row too, with the state `broken` and the reason in `problem`.
 
 #: States in which nothing more happens without a person.
 RESTING: frozenset[RunState] = frozenset(

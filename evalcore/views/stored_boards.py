@@ -34,9 +34,8 @@ from evalcore.views.ranking import (
 )
 from evalcore.views.run_problems import UNMEASURED
 
-# The boards of a store: headers and rankings as they are on disk now.
-# Reading them costs little while nothing changes; `compute_boards_signature` is the key for a
-# cache of the frames.
+# The boards of a store: headers and rankings as they are on disk now. Reading them costs little
+# while nothing changes; `compute_boards_signature` is the key for a cache of the frames.
 
 Headers = Sequence[RunHeader]
 V = TypeVar("V")

@@ -149,10 +149,9 @@ def decode_cursor(cursor: str, kinds: tuple[type, ...]) -> list[Any]:
     return position
 
 
-# How a route of the API answers: ETag and 304, cache rules, one form for every error.
-# The tag is strong: it names one state of the store under one address. It is made from the
-# store's signatures before the work, so that whoever has the answer already costs us a look at
-# some files.
+# How a route of the API answers: ETag and 304, cache rules, one form for every error. The tag is
+# strong: it names one state of the store under one address. It is made from the store's signatures
+# before the work, so that whoever has the answer already costs us a look at some files.
 
 JSON = "application/json"
 _TRIES = 3  # at an answer during which the store does not change
@@ -255,11 +254,10 @@ def build_address(path: str, params: ParamValues, **changed: Any) -> str:
     return f"{path}?{urlencode(pairs)}" if pairs else path
 
 
-# Pages of a list behind the API: what is read page by page holds every item once.
-# Runs and cases are read on behind the last item seen, whatever was added meanwhile. A ranking
-# has no such order to hold on to, since one new run may move every row: its pages belong to one
-# state of the store, and a reader who comes with the cursor of another state is told to begin
-# again.
+# Pages of a list behind the API: what is read page by page holds every item once. Runs and cases
+# are read on behind the last item seen, whatever was added meanwhile. A ranking has no such order
+# to hold on to, since one new run may move every row: its pages belong to one state of the store,
+# and a reader who comes with the cursor of another state is told to begin again.
 
 MAX_LIMIT = 500
 LIMIT = Parameter(

@@ -146,9 +146,8 @@ TARGET = Resource(
 )
 
 
-# The API's runs and the cases of a run.
-# Nothing here tells where a file lies.
-# Texts of gated cases never leave here, whatever the settings let the pages of this machine show.
+# The API's runs and the cases of a run. Nothing here tells where a file lies. Texts of gated cases
+# never leave here, whatever the settings let the pages of this machine show.
 
 _FILTERS = (
     *("benchmark", "metric", "outcome", "difficulty", "dialect", "reason", "cause"),

@@ -320,9 +320,8 @@ TABLE_DRAWERS: Mapping[str, Callable[[Section], None]] = {
 }
 
 
-# The drawer of decoded calls: each beside the accepted one, argument by argument.
-# Names and values come from models and data sets: they stand in cells and in code, never in
-# Markdown.
+# The drawer of decoded calls: each beside the accepted one, argument by argument. Names and values
+# come from models and data sets: they stand in cells and in code, never in Markdown.
 
 _ARGUMENTS = 100  # of one call; a data frame of a hostile answer would have no end
 _MARK_SIGNS = {

@@ -199,10 +199,9 @@ def _can_login() -> bool:
         return False
 
 
-# The file uploader of pages: the one widget that lets a session use the server's upload route.
-# A page draws it only where the visitor may hand something in; the permit ends when they leave
-# that page or may no longer do so. `tests/unit/test_uploads.py` holds that no page draws another
-# one.
+# The file uploader of pages: the one widget that lets a session use the server's upload route. A
+# page draws it only where the visitor may hand something in; the permit ends when they leave that
+# page or may no longer do so. `tests/unit/test_uploads.py` holds that no page draws another one.
 
 _PAGE = "uploader.page"
 

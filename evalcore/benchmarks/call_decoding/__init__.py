@@ -13,44 +13,31 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from evalcore.benchmarks.answer_scoring import LIMIT, Language, extract_code_blocks, strip_reasoning
+from evalcore.benchmarks.call_decoding import upstream_formats
 from evalcore.benchmarks.call_decoding.call import Call, DecodeError, require_calls, to_decode_error
-from evalcore.benchmarks.call_decoding.upstream_formats import (
-    add_brackets,
-    calls_to_source,
-    concise_xml_calls,
-    extract_tagged_text,
-    java_calls,
-    javascript_calls,
-    json_calls,
-    name_and_arguments,
-    name_arguments_calls,
-    native_calls,
-    python_calls,
-    verbose_xml_calls,
-)
 from evalcore.call_formats import read_calls, split_marked_thought
 from evalcore.call_formats.values import parse_argument_text
 from evalcore.errors import UsageError
 from evalcore.i18n import Note
 
 FORMATS: dict[str, Callable[[str], Any]] = {
-    "python": python_calls,
-    "java": java_calls,
-    "javascript": javascript_calls,
-    "json": json_calls,
-    "verbose_xml": verbose_xml_calls,
-    "concise_xml": concise_xml_calls,
+    "python": upstream_formats.python_calls,
+    "java": upstream_formats.java_calls,
+    "javascript": upstream_formats.javascript_calls,
+    "json": upstream_formats.json_calls,
+    "verbose_xml": upstream_formats.verbose_xml_calls,
+    "concise_xml": upstream_formats.concise_xml_calls,
 }
 
 
 def _decode_prompted(parse: Callable[[str], Any], answer: Any, tagged: bool = False) -> Any:
-    text = add_brackets(answer)
-    return parse(extract_tagged_text(text) if tagged else text)
+    text = upstream_formats.add_brackets(answer)
+    return parse(upstream_formats.extract_tagged_text(text) if tagged else text)
 
 
 MODES: dict[str, Callable[[Any], Any]] = {
-    "fc": native_calls,
-    "prompt_name_arguments": name_arguments_calls,
+    "fc": upstream_formats.native_calls,
+    "prompt_name_arguments": upstream_formats.name_arguments_calls,
     **{f"prompt_{name}": partial(_decode_prompted, parse) for name, parse in FORMATS.items()},
     **{
         f"prompt_{name}_tag": partial(_decode_prompted, parse, tagged=True)
@@ -107,7 +94,9 @@ def read_tolerant(
         raise to_decode_error(Note("decode_no_answer"))
     if language == "python":
         return reading
-    return reading._replace(calls=calls_to_source(reading.calls, functions, language))
+    return reading._replace(
+        calls=upstream_formats.calls_to_source(reading.calls, functions, language)
+    )
 
 
 def tolerant_calls(
@@ -147,7 +136,7 @@ def strip_special_tokens(text: str) -> str:
 
 
 def _decode_native_call(item: Any, names: Sequence[str]) -> Call:
-    name, written = name_and_arguments(item)
+    name, written = upstream_formats.name_and_arguments(item)
     if name not in names:  # servers that allow no dots were offered the name with underscores
         dotted = [full_name for full_name in names if full_name.replace(".", "_") == name]
         name = dotted[0] if len(dotted) == 1 else name
@@ -161,12 +150,12 @@ def _parse_source(text: str, language: Language) -> list[Call]:
     """The calls of Java or JavaScript source: of text between tags, in a fence, or all of it."""
     tagged = _TAG.split(text)[1:_MAX_TAGGED]
     for stretch in (*tagged, *extract_code_blocks(text)[:_MAX_TAGGED], text):
-        source = add_brackets(_SPECIAL.sub("", stretch).strip(" \n`;[]"))
+        source = upstream_formats.add_brackets(_SPECIAL.sub("", stretch).strip(" \n`;[]"))
         try:
             if language == "javascript":
-                calls = require_calls(javascript_calls(source))
+                calls = require_calls(upstream_formats.javascript_calls(source))
             else:  # without its semicolon the grammar takes some calls for declarations
-                calls = require_calls(java_calls(f"{source[:-1]};]", whole=True))
+                calls = require_calls(upstream_formats.java_calls(f"{source[:-1]};]", whole=True))
         except DecodeError:
             continue
         if calls:

@@ -158,6 +158,8 @@ _SAME_WORD = {
     "否": "no",
     "1": "yes",
     "0": "no",
+    **dict.fromkeys(("full scan", "table scan", "full table scan", "全表扫描"), "scan"),
+    "integer primary key": "primary key",
     "data manipulation language": "dml",
     "data definition language": "ddl",
     "data control language": "dcl",

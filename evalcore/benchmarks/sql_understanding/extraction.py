@@ -22,7 +22,7 @@ from urllib.parse import unquote
 import yaml
 
 from evalcore.benchmarks.answer_scoring import LIMIT, ExtractionKind, extract_code_blocks
-from evalcore.benchmarks.sql_markup import split_fences, strip_thinking
+from evalcore.benchmarks.sql_markup import Block, split_fences, strip_thinking
 from evalcore.benchmarks.sql_roles import is_aside
 from evalcore.records import Record
 from evalcore.sqlkit.result_tables import to_json_cell
@@ -160,8 +160,10 @@ def _label(field: str) -> str:
 
 # A syntax verdict in words.
 
-_YES = r"yes|true|是的?|有|存在|はい|sí|oui|ja|sim|да|네|tak"
-_NO = r"no(?!ne\b)|false|否|没有|无|不存在|いいえ|non|nein|não|нет|아니(?:요|오)|nie"
+_YES = r"yes|true|是的?|有|存在|はい|sí|oui|ja|sim|да|네|tak|不合法|非法"
+_NO = r"no(?!ne\b)|false|否|没有|无|不存在|いいえ|non|nein|não|нет|아니(?:요|오)|nie|合法"
+#: "Valid" behind a label; without one it may be said of the question.
+_VALID = r"valid(?(label)(?:\s+sql)?|\s+sql)"
 #: The yes or no that an answer, its last line, or what follows a label or a question begins with.
 _WORD = re.compile(
     rf"""(?:
@@ -171,7 +173,7 @@ _WORD = re.compile(
       | (?:答案|结论|结果|判断)[是为]?\s*[:：]?|\\boxed\{{|[?？]\s)
     | (?P<last>\n)(?=[^\n]*\Z))
     (?:[^\w\n]|\n(?!\n)|(?:text|json|(?:final\s+)?answer)\b|\([A-D]\)|\b[A-D][).])*+
-    (?:(?P<yes>{_YES})|(?P<no>{_NO}))
+    (?:(?P<yes>{_YES}|in{_VALID})|(?P<no>{_NO}|{_VALID}))
     (?=[*_`\"'\]}}$]*\s*(?:[.,;:!。，；：、—–(（\n]|-\s|</|\Z))""",
     re.I | re.X,
 )
@@ -263,6 +265,12 @@ def _read_class_words(text: str, fields: Sequence[str]) -> dict[str, Any] | None
     return None
 
 
+#: A column as PostgreSQL's client prints it.
+_ONE_COLUMN = re.compile(
+    r"^[ \t]*(\w+)[ \t]*\n-{2,}\n((?:[^\n|]{0,200}\n){0,50}?)\(\d+ rows?\)", re.M
+)
+
+
 class _Table(NamedTuple):
     """A table in a text: the line before it, its cells, the head first."""
 
@@ -271,7 +279,7 @@ class _Table(NamedTuple):
 
 
 def _find_tables(text: str) -> Iterator[_Table]:
-    """The tables of Markdown, of the clients of servers, and of fences called csv."""
+    """The tables of Markdown, of the clients of servers, of HTML and of CSV."""
     lines = text.split("\n")
     before, end = "", 0
     for number, line in enumerate(lines):
@@ -287,13 +295,24 @@ def _find_tables(text: str) -> Iterator[_Table]:
         yield _Table(
             before, [[empty if cell == "" else cell for cell in _split_cells(row)] for row in rows]
         )
-    for block in split_fences(text)[0]:
-        if block.language.lower() == "csv":
-            with contextlib.suppress(csv.Error):
-                records = list(csv.reader(block.body.split("\n")))
-                empty = "" if '""' in block.body else None
-                cells = [[_read_cell(c) if c else empty for c in row] for row in records if row]
-                yield _Table("", cells)
+    for column in _ONE_COLUMN.finditer(text):
+        cells = [cell.strip() for cell in column[2].splitlines()]
+        yield _Table("", [[column[1]], *([_read_cell(cell) if cell else None] for cell in cells)])
+    for markup in re.split(r"<table\b", text, flags=re.I)[1:]:
+        parts = re.split(r"<tr\b[^<>]*>", markup.partition("</table")[0], flags=re.I)[1:]
+        marked = [re.split(r"<t[hd]\b[^<>]*>", part, flags=re.I)[1:] for part in parts]
+        shown = [[re.sub(r"<[^<>]*>", "", cell).strip() for cell in row] for row in marked if row]
+        yield _Table(
+            "", [[_read_cell(html.unescape(c)) if c else None for c in row] for row in shown]
+        )
+    for body, _, language, _ in split_fences(text)[0] or [Block(text.strip())]:
+        with contextlib.suppress(csv.Error):
+            records = [row for row in csv.reader(body.split("\n")) if row]
+            is_named = language.lower() == "csv"  # or has rows of one length under a head of names
+            is_table = len({len(row) for row in records}) == 1 < min(len(records), len(records[0]))
+            if is_named or (is_table and all(re.fullmatch(r"\w+", name) for name in records[0])):
+                empty = "" if '""' in body else None
+                yield _Table("", [[_read_cell(c) if c else empty for c in row] for row in records])
 
 
 _FINAL_TABLE = re.compile(r"final|result|answer|output|最终|结果|答案", re.I)

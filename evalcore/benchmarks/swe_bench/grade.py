@@ -104,9 +104,8 @@ def grade_log(
 
     `spec` is a row of the data set: FAIL_TO_PASS and PASS_TO_PASS (lists, or JSON text of lists),
     `log_parser` (pytest where there is none) and `eval_type` (pass_and_fail where there is none);
-    some log parsers ask for `version` as well.
-    `prediction` is only asked whether its `model_patch` is None. Raises UsageError for a spec that
-    cannot be used; a log is never at fault.
+    some log parsers ask for `version` as well. `prediction` is only asked whether its `model_patch`
+    is None. Raises UsageError for a spec that cannot be used; a log is never at fault.
     """
     empty = prediction is not None and prediction.get("model_patch") is None
     report: dict[str, Any] = {

@@ -1,5 +1,4 @@
-"""Tasks as samples and back, the domain that each is played in, and whether its ground truth
-runs.
+"""Tasks as samples and back, the domain that each is played in, and whether its ground truth runs.
 
 A sample names its data by hash: a folder that was changed since is never used. The domain itself
 stays in its files and in the memory of the process.

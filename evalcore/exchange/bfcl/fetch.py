@@ -89,10 +89,9 @@ def wheel_members() -> dict[str, str]:
     return data | {name: name for name in OFFICIAL_SOURCES}
 
 
-# The v3 files of BFCL from the Hugging Face Hub, by plain addresses.
-# The loaders of data-set libraries fail on these files, whose lines differ in their types; the
-# Hub's own notes on the data set say so. HF_ENDPOINT may name a mirror, as it does for the Hub's
-# tools.
+# The v3 files of BFCL from the Hugging Face Hub, by plain addresses. The loaders of data-set
+# libraries fail on these files, whose lines differ in their types; the Hub's own notes on the data
+# set say so. HF_ENDPOINT may name a mirror, as it does for the Hub's tools.
 
 DATASET = "gorilla-llm/Berkeley-Function-Calling-Leaderboard"
 _HUB = "https://huggingface.co"

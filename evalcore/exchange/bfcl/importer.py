@@ -230,9 +230,8 @@ class BfclImportSource(Record, frozen=True):
     """What to import: a folder with `result/` in it, that folder, or one model's below it.
 
     `dataset` is a path or name, empty for the fetched official data. `date` is YYYY-MM or
-    YYYY-MM-DD; else it is the name of the folder around `result/` where that is a date, or when
-    the files were written.
-    `mode` is how the answers were asked for, None to tell by what they are.
+    YYYY-MM-DD; else it is the name of the folder around `result/` where that is a date, or when the
+    files were written. `mode` is how the answers were asked for, None to tell by what they are.
     """
 
     path: str

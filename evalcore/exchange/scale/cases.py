@@ -31,11 +31,10 @@ from evalcore.results import BenchmarkScore
 from evalcore.runner.plan import dataset_hash
 from evalcore.scoring.aggregation import score_benchmark
 
-# SCALE's process logs of both dialects: the panel, each vote and the final results.
-# Header lines, then `[time] text`. Old logs say `[case] Hybrid Eval Case Judge NAME Results:
-# True` and `... Correct Rules: ['1']`; new ones hold every exchange under `[Case:c][Run:k]
-# [model] Model Output Response:`, for target and judges alike: the target's is the first of its
-# name in a run.
+# SCALE's process logs of both dialects: the panel, each vote and the final results. Header lines,
+# then `[time] text`. Old logs say `[case] Hybrid Eval Case Judge NAME Results: True` and `...
+# Correct Rules: ['1']`; new ones hold every exchange under `[Case:c][Run:k] [model] Model Output
+# Response:`, for target and judges alike: the target's is the first of its name in a run.
 
 _HEADER = re.compile(r"^(Run ID|Evaluation Timestamp|Target LLM|Target|Judge LLMs):[ \t]*(.*)$")
 _ENTRY = re.compile(r"^\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?)\] (.*)$")

@@ -28,11 +28,10 @@ from evalcore.settings import Settings
 PREFIX = "scale"  # of the keys of its targets and of run ids
 _NAME_LENGTH = 50
 
-# SCALE's published boards as imported runs: one per month and model, columns of their own.
-# Nothing is asked or graded. A score with a complete case report behind it (level 1) is computed
-# from its cases by one set of weights per month; without one (level 0) the claim itself is all
-# there is. Run ids and contents follow from the source alone, so that a second import changes
-# nothing.
+# SCALE's published boards as imported runs: one per month and model, columns of their own. Nothing
+# is asked or graded. A score with a complete case report behind it (level 1) is computed from its
+# cases by one set of weights per month; without one (level 0) the claim itself is all there is. Run
+# ids and contents follow from the source alone, so that a second import changes nothing.
 
 
 def import_scale_tree(

@@ -43,9 +43,8 @@ class DatabaseSlot(ABC):
     Filling one costs a few milliseconds where creating one costs tens, so it is filled again for
     the next setup. `is_dirty` means that it is not what its setup made any more. `tables` are the
     scripts of the tables that a filled one holds, `rows` INSERTs to be loaded for the present call
-    alone. `cancel_statement` and `cut_connection` are called from
-    another thread: the first asks the server to end the statement, the second cuts the connection
-    off.
+    alone. `cancel_statement` and `cut_connection` are called from another thread: the first asks
+    the server to end the statement, the second cuts the connection off.
     """
 
     errors: ClassVar[tuple[type[Exception], ...]]

@@ -1,8 +1,7 @@
 """The databases of a question, each with what the reference shows on it.
 
-A database is kept only if the reference runs on it and shows the same on a twin with the same
-rows in another physical order. The order of rows is asked for only where it is the same on the
-twin too.
+A database is kept only if the reference runs on it and shows the same on a twin with the same rows
+in another physical order. The order of rows is asked for only where it is the same on the twin too.
 """
 
 from __future__ import annotations

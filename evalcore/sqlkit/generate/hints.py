@@ -36,16 +36,15 @@ class Hints(Record, frozen=True):
     """`constants` by folded column name; `kindred` gives each column of a join the name of its
     class, `equated` does so for joins by equality alone; `counts` are limits and bounds on COUNT;
     `sorted` are columns that something orders (not those that rows are grouped by, which must
-    repeat);
-    `clock` tells that a statement asks for the present time, `lengths` are the days that statements
-    add to dates or take from them, `ranked` that one numbers or cuts off
-    rows inside, so that ties would leave open what it gives; `grouped` are columns that rows are
-    grouped or partitioned by, `documents` the JSON texts that a column may hold, `forms` the
-    others that statements read as something else; `negated` are tables in which a statement wants
-    to find nothing, `measured` the columns that are held against an aggregate, each with a column
-    of that, `alternatives` columns of which one may satisfy
-    what another does not, in OR or UNION; `replaced` are columns whose NULLs something stands for,
-    `written` gives columns a text that a statement writes in place of what they hold."""
+    repeat); `clock` tells that a statement asks for the present time, `lengths` are the days that
+    statements add to dates or take from them, `ranked` that one numbers or cuts off rows inside, so
+    that ties would leave open what it gives; `grouped` are columns that rows are grouped or
+    partitioned by, `documents` the JSON texts that a column may hold, `forms` the others that
+    statements read as something else; `negated` are tables in which a statement wants to find
+    nothing, `measured` the columns that are held against an aggregate, each with a column of that,
+    `alternatives` columns of which one may satisfy what another does not, in OR or UNION;
+    `replaced` are columns whose NULLs something stands for, `written` gives columns a text that a
+    statement writes in place of what they hold."""
 
     constants: dict[str, tuple[Constant, ...]] = {}
     kindred: dict[str, str] = {}

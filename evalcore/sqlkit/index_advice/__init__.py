@@ -1,8 +1,7 @@
 """Index advice judged by its effect, counted by the engine with the indexes created.
 
-The statement's work is counted without any index, with the advised ones, and with each
-alternative that the case knows. `_UNITS` is the grain of a counter, `_SLACK` the same for large
-amounts.
+The statement's work is counted without any index, with the advised ones, and with each alternative
+that the case knows. `_UNITS` is the grain of a counter, `_SLACK` the same for large amounts.
 """
 
 from __future__ import annotations

@@ -20,8 +20,7 @@ from sqlglot.optimizer.scope import Scope, ScopeType, traverse_scope
 from evalcore.records import Record
 from evalcore.sqlkit.schema import Schema, plain_name, read_schema
 
-# A query as the detectors see it: its scopes, and which stored columns and tables are behind
-# them.
+# A query as the detectors see it: its scopes, and which stored columns and tables are behind them.
 # How a text becomes one is told in `parsing`.
 
 Role = Literal["root", "derived", "lateral", "branch", "exists", "in", "scalar"]

@@ -24,25 +24,12 @@ from evalcore.records import (
     Usage,
 )
 from evalcore.targets import failures
+from evalcore.targets.endpoint import native
 from evalcore.targets.endpoint.dialect import (
     Capabilities,
     WireRequest,
     read_finish_reason,
     read_token_count,
-)
-from evalcore.targets.endpoint.native import (
-    cap_limit,
-    check_answer_size,
-    describe_function,
-    drop_unset,
-    fail_by_code,
-    merge_turns,
-    read_arguments,
-    refuse_odd_events,
-    refuse_odd_parts,
-    split_data_address,
-    split_system_turns,
-    write_arguments,
 )
 from evalcore.targets.endpoint.stream import decode_event
 
@@ -111,23 +98,25 @@ class AnthropicDialect:
         }
         merged = {
             "model": self._model,
-            **drop_unset(requested, capabilities.refused - {"max_tokens"}),
+            **native.drop_unset(requested, capabilities.refused - {"max_tokens"}),
             **self._extra_body,
         }
-        return cap_limit(merged, self.token_fields, capabilities.most_tokens)
+        return native.cap_limit(merged, self.token_fields, capabilities.most_tokens)
 
     def build_request(
         self, request: GenerationRequest, parameters: Mapping[str, Any], capabilities: Capabilities
     ) -> WireRequest:
-        system, turns = split_system_turns(request.messages)
-        merged = merge_turns((_role(turn), _build_blocks(turn)) for turn in turns)
+        system, turns = native.split_system_turns(request.messages)
+        merged = native.merge_turns((_role(turn), _build_blocks(turn)) for turn in turns)
         body: dict[str, Any] = {
             **parameters,
             **({"system": system} if system else {}),
             "messages": [{"role": role, "content": blocks} for role, blocks in merged],
         }
         if request.tools:
-            body["tools"] = [describe_function(tool, "input_schema") for tool in request.tools]
+            body["tools"] = [
+                native.describe_function(tool, "input_schema") for tool in request.tools
+            ]
         if self._platform == "anthropic":
             return WireRequest("/messages", body, {"anthropic-version": VERSION})
         body["anthropic_version"] = _PLATFORM_VERSIONS[self._platform]
@@ -196,7 +185,7 @@ def _build_tool_use(call: ToolCall) -> dict[str, Any]:
         "type": "tool_use",
         "id": _clean_id(call.id),
         "name": call.name,
-        "input": read_arguments(call),
+        "input": native.read_arguments(call),
     }
 
 
@@ -205,20 +194,20 @@ def _clean_id(call_id: str) -> str:
 
 
 def _build_image(image: str) -> dict[str, Any]:
-    data = split_data_address(image)
+    data = native.split_data_address(image)
     if data is None:
         return {"type": "image", "source": {"type": "url", "url": image}}
     source = {"type": "base64", "media_type": data[0], "data": data[1]}
     return {"type": "image", "source": source}
 
 
-@refuse_odd_parts
+@native.refuse_odd_parts
 def parse_message(reply: Any, sent: Mapping[str, Any]) -> Completion | Failure:
     """Read the JSON of a message; a Failure where it holds no answer."""
     if not isinstance(reply, dict):
         return failures.malformed_failure(Note("reply_no_object"))
     if reply.get("error"):
-        return fail_by_code(reply["error"], _ERRORS)
+        return native.fail_by_code(reply["error"], _ERRORS)
     finish = read_finish_reason(reply.get("stop_reason"))
     if isinstance(finish, Failure):
         return finish
@@ -235,10 +224,10 @@ def parse_message(reply: Any, sent: Mapping[str, Any]) -> Completion | Failure:
         elif block["type"] == "thinking":
             thoughts.append(block.get("thinking") or "")
         elif block["type"] == "tool_use":
-            arguments = write_arguments(block.get("input"))
+            arguments = native.write_arguments(block.get("input"))
             calls.append(ToolCall(str(block["id"]), str(block["name"]), arguments))
     signed = any(block["type"] in ("thinking", "redacted_thinking") for block in blocks)
-    return check_answer_size(
+    return native.check_answer_size(
         Completion(
             text="".join(texts),
             reasoning="\n".join(thoughts),
@@ -286,7 +275,7 @@ class MessageStream:
         self._blocks: dict[Any, dict[str, Any]] = {}
         self._pieces: dict[tuple[Any, str], list[str]] = {}
 
-    @refuse_odd_events
+    @native.refuse_odd_events
     def add_event(self, event: str, data: bytes) -> bool:
         content = None if data.strip() == b"[DONE]" else decode_event(data)
         if not isinstance(content, dict):

@@ -20,25 +20,13 @@ from evalcore.records import (
     Usage,
 )
 from evalcore.targets import failures
+from evalcore.targets.endpoint import native
 from evalcore.targets.endpoint.chat import fold_system_turns
 from evalcore.targets.endpoint.dialect import (
     Capabilities,
     WireRequest,
     read_finish_reason,
     read_token_count,
-)
-from evalcore.targets.endpoint.native import (
-    cap_limit,
-    check_answer_size,
-    describe_function,
-    drop_unset,
-    merge_turns,
-    read_arguments,
-    refuse_odd_events,
-    refuse_odd_parts,
-    split_data_address,
-    split_system_turns,
-    write_arguments,
 )
 from evalcore.targets.endpoint.stream import decode_event
 
@@ -97,11 +85,11 @@ class GeminiDialect:
         configured = extra.pop("generationConfig", None) or {}
         merged = {
             "model": self._model,
-            **drop_unset(requested, capabilities.refused),
+            **native.drop_unset(requested, capabilities.refused),
             **configured,
             **extra,
         }
-        return cap_limit(merged, self.token_fields, capabilities.most_tokens)
+        return native.cap_limit(merged, self.token_fields, capabilities.most_tokens)
 
     def build_request(
         self, request: GenerationRequest, parameters: Mapping[str, Any], capabilities: Capabilities
@@ -109,8 +97,8 @@ class GeminiDialect:
         messages: Sequence[Message] = request.messages
         if capabilities.fold_system:
             messages = fold_system_turns(messages)
-        system, turns = split_system_turns(messages)
-        merged = merge_turns(_build_turns(turns))
+        system, turns = native.split_system_turns(messages)
+        merged = native.merge_turns(_build_turns(turns))
         config = {name: value for name, value in parameters.items() if name in _GENERATION}
         body: dict[str, Any] = {
             "contents": [{"role": role, "parts": parts} for role, parts in merged],
@@ -121,7 +109,9 @@ class GeminiDialect:
         if system:
             body["systemInstruction"] = {"parts": [{"text": system}]}
         if request.tools:
-            declared = [describe_function(tool, "parametersJsonSchema") for tool in request.tools]
+            declared = [
+                native.describe_function(tool, "parametersJsonSchema") for tool in request.tools
+            ]
             body["tools"] = [{"functionDeclarations": declared}]
         model = quote(str(parameters["model"]).removeprefix("models/"), safe="")
         verb = "streamGenerateContent?alt=sse" if capabilities.stream else "generateContent"
@@ -182,16 +172,16 @@ def _build_parts(message: Message) -> list[dict[str, Any]]:
         return parts
     parts = [{"text": message.content}] if message.content else []
     for image in message.images:
-        data = split_data_address(image)
+        data = native.split_data_address(image)
         inline = data and {"inlineData": {"mimeType": data[0], "data": data[1]}}
         parts.append(inline or {"fileData": {"fileUri": image}})
     for call in message.tool_calls:
-        called = {"name": call.name, "args": read_arguments(call)}
+        called = {"name": call.name, "args": native.read_arguments(call)}
         parts.append({"functionCall": _with_id(called, call.id)})
     return parts
 
 
-@refuse_odd_parts
+@native.refuse_odd_parts
 def parse_content(reply: Any, sent: Mapping[str, Any]) -> Completion | Failure:
     """Read the JSON of a generated content; a Failure where it holds no answer. Errors may come as
     a list."""
@@ -220,7 +210,7 @@ def parse_content(reply: Any, sent: Mapping[str, Any]) -> Completion | Failure:
     signed = any("thoughtSignature" in part for part in parts or ())
     if finish == "stop" and calls:
         finish = "tool_calls"
-    return check_answer_size(
+    return native.check_answer_size(
         Completion(
             text=text,
             reasoning=thoughts,
@@ -257,7 +247,7 @@ def _parse_parts(parts: list[Any]) -> tuple[str, str, tuple[ToolCall, ...]]:
     for part in parts:
         called = part.get("functionCall")
         if called is not None:
-            arguments = write_arguments(called.get("args"))
+            arguments = native.write_arguments(called.get("args"))
             name = str(called["name"])
             calls.append(ToolCall(str(called.get("id") or f"call_{number}"), name, arguments))
         elif "text" in part:
@@ -293,7 +283,7 @@ class ContentStream:
         self._parts: list[dict[str, Any]] = []
         self._texts: list[str] = []  # the pieces of the last part
 
-    @refuse_odd_events
+    @native.refuse_odd_events
     def add_event(self, event: str, data: bytes) -> bool:
         chunk = None if data.strip() == b"[DONE]" else decode_event(data)
         pieces = chunk if isinstance(chunk, list) else [chunk]

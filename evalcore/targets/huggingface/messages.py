@@ -41,13 +41,12 @@ class HuggingFaceOptions(Record, frozen=True, forbid_unknown_fields=True):
     `sampling` is what holds where nobody set it: greedy, or the model's own `generation_config`.
     `top_k` and `min_p` (0: off) cut what is drawn from; both need a temperature.
     `repetition_penalty` (1: off) changes greedy answers, too; `chat_template` is a file that
-    replaces the model's own template.
-    `trust_remote_code` lets code beside the weights run, `allow_pickle` weights that may hold code.
-    `max_new_tokens` is another name of `max_tokens`, `enable_thinking` of `reasoning_effort` none
-    or medium.
-    `engine` serves the model: transformers in this package, or a server that is started and stopped
-    with the run; `server_args` are further words of its command line, `server_timeout` the seconds
-    it may take to load the model, `engine_version` the version that must answer ("": any).
+    replaces the model's own template. `trust_remote_code` lets code beside the weights run,
+    `allow_pickle` weights that may hold code. `max_new_tokens` is another name of `max_tokens`,
+    `enable_thinking` of `reasoning_effort` none or medium. `engine` serves the model: transformers
+    in this package, or a server that is started and stopped with the run; `server_args` are further
+    words of its command line, `server_timeout` the seconds it may take to load the model,
+    `engine_version` the version that must answer ("": any).
     """
 
     device: str = "auto"

@@ -1,8 +1,7 @@
-"""The client of the reader process: an attachment's text, its members, and a picture as a data
-URL.
+"""The client of the reader process: an attachment's text, its members, and a picture as a data URL.
 
-One locked process serves all episodes, one request at a time; any thread may ask. A file that
-takes too long, too much memory, or the process with it costs that process and nothing else.
+One locked process serves all episodes, one request at a time; any thread may ask. A file that takes
+too long, too much memory, or the process with it costs that process and nothing else.
 """
 
 from __future__ import annotations

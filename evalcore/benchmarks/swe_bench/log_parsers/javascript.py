@@ -1,6 +1,4 @@
-"""Logs of JavaScript runners but Mocha's: several lines per test, failures only, indented
-trees.
-"""
+"""Logs of JavaScript runners but Mocha's: several lines per test, failures only, indented trees."""
 
 from __future__ import annotations
 

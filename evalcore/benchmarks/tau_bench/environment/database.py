@@ -1,8 +1,7 @@
-"""The database of one episode: its changes over tables that all episodes share, hashed as
-upstream.
+"""The database of one episode: its changes over tables that all episodes share, hashed as upstream.
 
-The hash is of the text Python writes once every mapping is a sorted tuple of pairs: so the order
-of lists counts, and 1, 1.0 and True are three different values.
+The hash is of the text Python writes once every mapping is a sorted tuple of pairs: so the order of
+lists counts, and 1, 1.0 and True are three different values.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""Tools of a domain: their schemas, the check of their arguments, and those that all domains
-have.
+"""Tools of a domain: their schemas, the check of their arguments, and those that all domains have.
 
 Errors about the names of arguments are worded as upstream's Python words them, for agents read
 them.
