@@ -222,6 +222,36 @@ def assert_truth(tree: exp.Query, schema: Schema, dialect: str) -> exp.Query:
     return tree
 
 
+def join_constant_row(tree: exp.Query, schema: Schema, dialect: str) -> exp.Query:
+    for number, select in enumerate(list(tree.find_all(exp.Select))):
+        if select.args.get("from_"):
+            select.join(f"(SELECT 1 AS one) AS row{number}", join_type="cross", copy=False)
+    return tree
+
+
+def number_rows(tree: exp.Query, schema: Schema, dialect: str) -> exp.Query:
+    for table in _iter_stored_tables(tree):
+        rows = exp.select("n.*", "ROW_NUMBER() OVER () AS rn").from_(f"{table.name} AS n")
+        _read_bare(table, exp.select("*").from_(rows.subquery("m")).where("rn >= 1"))
+    return tree
+
+
+def group_by_all_columns(tree: exp.Query, schema: Schema, dialect: str) -> exp.Query:
+    for table in _iter_stored_tables(tree):
+        if (stored := schema.find_table(table.name)) and _find_key(schema, table):
+            names = [column.name for column in stored.columns]
+            _read_bare(table, exp.select(*names).from_(table.name).group_by(*names))
+    return tree
+
+
+def bound_key(tree: exp.Query, schema: Schema, dialect: str) -> exp.Query:
+    """A key between the least and the greatest of its table."""
+    for select, table, key in list(_iter_keyed_selects(tree, schema)):
+        ends = [f"(SELECT {f}(own.{key.name}) FROM {table.name} own)" for f in ("MIN", "MAX")]
+        select.where(f"{key.sql()} BETWEEN {ends[0]} AND {ends[1]}", copy=False)
+    return tree
+
+
 NOISE: dict[str, Disguise] = {
     function.__name__: function
     for function in (
@@ -247,5 +277,9 @@ NOISE: dict[str, Disguise] = {
         join_from_right,
         split_numbers,
         assert_truth,
+        join_constant_row,
+        number_rows,
+        group_by_all_columns,
+        bound_key,
     )
 }

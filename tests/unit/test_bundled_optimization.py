@@ -193,6 +193,8 @@ ARRANGEMENTS = (
     "fence_tables",
     "split_tables",
     "assert_truth",
+    "ask_for_own_key",
+    "join_constant_row",
 )
 
 
@@ -213,7 +215,7 @@ def test_an_arrangement_is_known_again_and_no_authored_rewrite_is_one(
         asked = number % max(1, step // 10) == 0
         if asked and is_rearranged_statement(sample.input["sql"], answer, dialect, schema):
             mistaken.append(sample.id)
-    assert len(missed) <= 4  # of 1,056, where a statement has CTEs of its own
+    assert len(missed) <= 6  # of 1,248, where a statement has CTEs of its own
     assert mistaken == []
 
 

@@ -9,20 +9,7 @@ from dataclasses import dataclass, field
 from math import fsum
 from pathlib import Path
 
-from evalcore.exchange.scale.forms import (
-    APPLICATION,
-    CAPABILITIES,
-    SUFFIX,
-    CapabilityScore,
-    CaseReport,
-    Indicator,
-    ScaleCaseRow,
-    ScaleDataFolder,
-    digest_of,
-    json_object,
-    metric_of,
-    read_report,
-)
+from evalcore.exchange.scale import forms
 from evalcore.intake.json_text import read_rows
 from evalcore.records import Record, content_hash
 from evalcore.scoring.claims import Claim, ClaimSum
@@ -30,23 +17,25 @@ from evalcore.scoring.claims import Claim, ClaimSum
 # What a case report gives, and what is claimed of it.
 
 
-def sum_indicator(indicator: Indicator) -> ClaimSum:
+def sum_indicator(indicator: forms.Indicator) -> ClaimSum:
     return ClaimSum(
-        metric=metric_of(indicator.indicator_name),
+        metric=forms.metric_of(indicator.indicator_name),
         weight=indicator.indicator_weight,
         won=fsum(row.case_weight for row in indicator.case_datas if row.passed),
         total=fsum(row.case_weight for row in indicator.case_datas),
     )
 
 
-def parse_claim(claimed: CapabilityScore) -> Claim:
+def parse_claim(claimed: forms.CapabilityScore) -> Claim:
     """A published score, its indicators by metric."""
     return Claim(claimed.ability_score, parse_indicator_scores(claimed))
 
 
-def parse_indicator_scores(claimed: CapabilityScore) -> dict[str, float]:
+def parse_indicator_scores(claimed: forms.CapabilityScore) -> dict[str, float]:
     """The published indicator scores by metric."""
-    return {metric_of(o.indicator_name): o.indicator_actual_score for o in claimed.indicator_score}
+    return {
+        forms.metric_of(o.indicator_name): o.indicator_actual_score for o in claimed.indicator_score
+    }
 
 
 # A case report without its texts: what flags and scores need of it, small enough to keep all.
@@ -91,7 +80,7 @@ class ReportIndex(Record, frozen=True):
         return tuple(indicator.sums for indicator in self.indicators)
 
 
-def index_report(report: CaseReport) -> ReportIndex:
+def index_report(report: forms.CaseReport) -> ReportIndex:
     outlines = (
         IndicatorIndex(
             sums=sum_indicator(indicator),
@@ -104,8 +93,8 @@ def index_report(report: CaseReport) -> ReportIndex:
     return ReportIndex(report.digest, tuple(outlines))
 
 
-def _index_row(row: ScaleCaseRow) -> RowIndex:
-    case = json_object(row.case_content) or {}
+def _index_row(row: forms.ScaleCaseRow) -> RowIndex:
+    case = forms.json_object(row.case_content) or {}
     return RowIndex(
         id=row.id,
         case=row.case_id,
@@ -178,18 +167,20 @@ class MonthScan:
         return ranked[-1][1] if decided else ""
 
 
-def scan_months(tree: ScaleDataFolder, until: str, cases: Path | None) -> MonthScan:
+def scan_months(tree: forms.ScaleDataFolder, until: str, cases: Path | None) -> MonthScan:
     """Look at every case report up to the month `until`; `cases` is the folder of SCALE's current
     case files, None where it is not to be had. Raises DatasetError for what cannot be read."""
     scan = MonthScan(cases=read_current_cases(cases) if cases else {})
     outlines: dict[str, ReportIndex] = {}
     for month in tree.months:
         if month <= until:
-            services = {m.id.lower() for m in tree.read_models(month) if m.type == APPLICATION}
+            services = {
+                m.id.lower() for m in tree.read_models(month) if m.type == forms.APPLICATION
+            }
             for capability, model, path in tree.iter_reports(month):
-                digest = digest_of(path)
+                digest = forms.digest_of(path)
                 if digest not in outlines:
-                    outlines[digest] = index_report(read_report(path))
+                    outlines[digest] = index_report(forms.read_report(path))
                 scan.reports[path] = outlines[digest]
                 name, outline = model.lower(), outlines[digest]
                 prompted = name not in services
@@ -229,7 +220,7 @@ def find_cases_folder(root: Path) -> Path | None:
     """The folder of SCALE's case files near its public folder, as its repository has it."""
     for folder in [root, *root.resolve().parents][:_ABOVE]:
         for name in _PLACES:
-            if (folder / name / CAPABILITIES[0]).is_dir():
+            if (folder / name / forms.CAPABILITIES[0]).is_dir():
                 return folder / name
     return None
 
@@ -237,10 +228,10 @@ def find_cases_folder(root: Path) -> Path | None:
 def read_current_cases(folder: Path) -> dict[CaseKey, str]:
     """The hash of the content of every current case; raises DatasetError naming a bad line."""
     case_hashes = {}
-    for capability in CAPABILITIES:
-        for path in sorted((folder / capability).glob(f"*{SUFFIX}")):
+    for capability in forms.CAPABILITIES:
+        for path in sorted((folder / capability).glob(f"*{forms.SUFFIX}")):
             for _, row in read_rows(path):
-                key = (capability, metric_of(path.name), str(row.get("case_id", "")))
+                key = (capability, forms.metric_of(path.name), str(row.get("case_id", "")))
                 case_hashes[key] = content_hash(row)
     return case_hashes
 

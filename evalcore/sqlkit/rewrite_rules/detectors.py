@@ -7,7 +7,7 @@ answer is equivalent, and no worse, is for others to find out.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache
 from hashlib import blake2b
 
@@ -113,6 +113,7 @@ def _unwrap_statement(sql: str, dialect: str) -> exp.Expr:
         if is_truth and not condition.args.get("negate"):
             where.set("this", condition.this.unnest())
     for select in list(tree.find_all(exp.Select)):
+        _drop_idle_parts(select)
         _sort_inner_joins(select)
     source = _find_wrapped_source(tree)
     while isinstance(source, exp.Subquery) and isinstance(source.this, exp.Query):
@@ -183,6 +184,41 @@ def _inline_plain_ctes(tree: exp.Expr) -> None:
             cte.pop()
         if not ctes.expressions:
             query.set("with_", None)
+
+
+def _drop_idle_parts(select: exp.Select) -> None:
+    """Leave out what holds for every row: a join with one row of constants, and the condition that
+    a table has the value that it was read from."""
+    joins = select.args.get("joins") or []
+    derived = [join for join in joins if isinstance(join.this, exp.Subquery) and not join.side]
+    idle = [join for join in derived if set(_list_parts(join.this.this)) == {"expressions"}]
+    select.set("joins", [join for join in joins if join not in idle or join.args.get("on")])
+    from_, where = select.args.get("from_"), select.args.get("where")
+    sources = [part.this for part in (from_, *joins) if part and isinstance(part.this, exp.Table)]
+    stored = {source.alias_or_name: source.name for source in sources}
+    conditions = list(where.this.flatten()) if where and isinstance(where.this, exp.And) else []
+    conditions = conditions or ([where.this] if where else [])
+    needed = [part for part in conditions if not _asks_for_own_value(part, stored)]
+    if len(needed) < len(conditions):
+        select.set("where", exp.Where(this=exp.and_(*needed, copy=False)) if needed else None)
+
+
+def _asks_for_own_value(condition: exp.Expr, stored: Mapping[str, str]) -> bool:
+    """Whether a condition is `t.a IN (SELECT a FROM t)`; `stored` holds the tables by alias."""
+    query = condition.args.get("query") if isinstance(condition, exp.In) else None
+    query = query.unnest() if query is not None else None
+    if query is None or _list_parts(query) != ["expressions", "from_"]:
+        return False
+    column, table = condition.this, query.args["from_"].this
+    read = {(part.name.lower(), table.name) for part in query.selects}
+    alias = column.args["table"].name if isinstance(column, exp.Column) and column.table else ""
+    name = stored.get(alias) if alias or len(stored) != 1 else next(iter(stored.values()))
+    return isinstance(table, exp.Table) and read == {(column.name.lower(), name)}
+
+
+def _list_parts(query: exp.Expr) -> list[str]:
+    """The names of the clauses that a query has."""
+    return sorted(name for name, part in query.args.items() if part)
 
 
 def _sort_inner_joins(select: exp.Select) -> None:
