@@ -146,11 +146,10 @@ def _find_sql_field(value: Any, depth: int) -> list[Block]:
         advised = [item for item in value if isinstance(item, dict) and _is_advised(item)]
         value = advised or value
         ranked = {
-            number * _RANKS[str(name).lower()]: item
+            item[name] * sign: item
             for item in value
-            if isinstance(item, dict)
-            for name, number in item.items()
-            if str(name).lower() in _RANKS and type(number) in (int, float)
+            for name, sign in _RANKS.items()
+            if isinstance(item, dict) and type(item.get(name)) in (int, float)
         }
         value = [ranked[min(ranked)]] if len(ranked) == len(value) > 1 else value
         parts = [block for item in value[:40] for block in _find_sql_field(item, depth - 1)]

@@ -398,8 +398,7 @@ def _unmark(cell: str) -> str:
 
 
 def read_table_row(head: Sequence[str], row: Sequence[str]) -> Iterator[Block]:
-    """The statements in a row of a table: one has the short cells beside it for the words before
-    it, several have the heads of their columns."""
+    """The statements in a row of a table, one with its short cells, several with their heads."""
     statements = [
         n for n, cell in enumerate(row) if len(cell.split()) > 2 and starts_like_sql(cell)
     ]
@@ -410,8 +409,7 @@ def read_table_row(head: Sequence[str], row: Sequence[str]) -> Iterator[Block]:
 
 
 def _cut_table_cells(text: str) -> tuple[list[Block], str]:
-    """The statements in the tables of a text, and the text without those rows that have no bar at
-    their left."""
+    """The statements in the tables of a text, and the text without rows that no bar begins."""
     blocks: list[Block] = []
     prose: list[str] = []
     row, head, is_table = [""], [""], False

@@ -25,30 +25,18 @@ from evalcore.exchange.scale.month_scan import parse_indicator_scores
 from evalcore.i18n import Note
 from evalcore.plain_text import to_single_line
 from evalcore.records import ProgressCallback, content_hash
-from evalcore.store.published import (
-    FAILED,
-    PASSED,
-    UNDECIDED,
-    CaseList,
-    ClaimedScore,
-    EntryType,
-    MetricReport,
-    Publication,
-    PublishedEntry,
-    Publisher,
-    parse_day,
-)
+from evalcore.store import published
 
 KEY = "scale"
 _FOLDERS = (Path(), Path("data"), Path("public/data"), Path("leaderboard/public/data"))
-_TYPES: dict[str, EntryType] = {
+_TYPES: dict[str, published.EntryType] = {
     "Chat": "chat",
     "Chat(Thinking)": "thinking",
     "Application": "application",
 }
 
 
-_PUBLISHER = Publisher(
+_PUBLISHER = published.Publisher(
     format=1,
     key=KEY,
     title="SCALE",
@@ -70,14 +58,14 @@ def find_scale_folder(root: Path) -> Path | None:
 
 def build_publication(
     root: Path, revision: str, date: str, progress: ProgressCallback
-) -> Publication:
+) -> published.Publication:
     """Read a checkout. Raises UsageError for what is none and DatasetError, naming file and field,
     for what cannot be understood."""
     folder = find_scale_folder(root)
     if folder is None:
         raise UsageError(Note("scale_no_checkout", path=root, folder=BOARDS))
     tree, lists = ScaleDataFolder(folder), _CaseLists()
-    entries: list[PublishedEntry] = []
+    entries: list[published.PublishedEntry] = []
     for month in tree.months:
         progress(Note("reading", name=month))
         seen: set[str] = set()
@@ -86,25 +74,25 @@ def build_publication(
                 seen.add(model.id.casefold())
                 entries.append(_build_entry(tree, month, model, lists))
     publisher = msgspec.structs.replace(_PUBLISHER, revision=revision, date=date or tree.months[-1])
-    return Publication(publisher, tuple(lists.lists), tuple(entries))
+    return published.Publication(publisher, tuple(lists.lists), tuple(entries))
 
 
 class _CaseLists:
     """Every list of cases once, and every report decoded once: most are copies of earlier ones."""
 
     def __init__(self) -> None:
-        self.lists: list[CaseList] = []
+        self.lists: list[published.CaseList] = []
         self._numbers: dict[str, int] = {}
-        self._reports: dict[str, dict[str, MetricReport]] = {}
+        self._reports: dict[str, dict[str, published.MetricReport]] = {}
 
-    def read_metrics(self, path: Path) -> Mapping[str, MetricReport]:
+    def read_metrics(self, path: Path) -> Mapping[str, published.MetricReport]:
         digest = digest_of(path)
         if digest not in self._reports:
             self._reports[digest] = self._build_reports(read_report(path))
         return self._reports[digest]
 
-    def _build_reports(self, report: CaseReport) -> dict[str, MetricReport]:
-        reports: dict[str, MetricReport] = {}
+    def _build_reports(self, report: CaseReport) -> dict[str, published.MetricReport]:
+        reports: dict[str, published.MetricReport] = {}
         for indicator in report.indicators:
             metric = metric_of(indicator.indicator_name)
             if metric in reports:
@@ -114,40 +102,42 @@ class _CaseLists:
                 reports[metric] = self._build_report(indicator)
         return reports
 
-    def _build_report(self, indicator: Indicator) -> MetricReport:
+    def _build_report(self, indicator: Indicator) -> published.MetricReport:
         counted: Counter[str] = Counter()
         ids, verdicts = [], []
         for row in indicator.case_datas:
             counted[row.id] += 1
             ids.append(row.id if counted[row.id] == 1 else f"{row.id}#{counted[row.id]}")
-            decided = PASSED if row.passed else FAILED
-            verdicts.append(decided if row.has_verdict else UNDECIDED)
-        cases = CaseList(tuple(ids), tuple(float(row.case_weight) for row in indicator.case_datas))
+            decided = published.PASSED if row.passed else published.FAILED
+            verdicts.append(decided if row.has_verdict else published.UNDECIDED)
+        cases = published.CaseList(
+            tuple(ids), tuple(float(row.case_weight) for row in indicator.case_datas)
+        )
         number = self._numbers.setdefault(content_hash(cases), len(self.lists))
         if number == len(self.lists):
             self.lists.append(cases)
-        return MetricReport(float(indicator.indicator_weight), number, "".join(verdicts))
+        return published.MetricReport(float(indicator.indicator_weight), number, "".join(verdicts))
 
 
 def _build_entry(
     tree: ScaleDataFolder, month: str, model: ScaleModel, lists: _CaseLists
-) -> PublishedEntry:
+) -> published.PublishedEntry:
     scores = {}
     for capability in CAPABILITIES:
         if (claimed := model.scores.get(capability)) is None:
             continue
         report = tree.find_report(month, capability, model.id)
-        scores[capability] = ClaimedScore(
+        scores[capability] = published.ClaimedScore(
             score=claimed.ability_score,
             metrics=parse_indicator_scores(claimed),
             reports=dict(lists.read_metrics(report)) if report else {},
         )
-    return PublishedEntry(
+    return published.PublishedEntry(
         month=month,
         id=to_single_line(model.id, 120),
         name=to_single_line(model.display or model.name or model.id, 120),
         organization=to_single_line(model.organization, 120),
         type=_TYPES.get(model.type, ""),
-        released=parse_day(model.releaseDate),
+        released=published.parse_day(model.releaseDate),
         scores=scores,
     )

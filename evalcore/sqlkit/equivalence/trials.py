@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from evalcore.records import Record
+from evalcore.sqlkit import generate
 from evalcore.sqlkit.engines import Engine, SessionScript, Status
 from evalcore.sqlkit.equivalence import EquivalenceQuestion
 from evalcore.sqlkit.equivalence.observations import (
@@ -22,21 +23,6 @@ from evalcore.sqlkit.equivalence.observations import (
     find_difference,
     observe_each,
     observe_statement,
-)
-from evalcore.sqlkit.generate import (
-    TIED,
-    Database,
-    Edge,
-    EdgeDatabase,
-    fill_empty_texts,
-    generate_databases,
-    generate_edge_databases,
-    generate_sibling_pairs,
-    generate_sparse_databases,
-    order_own_references,
-    permute_rows,
-    render_inserts,
-    split_edges,
 )
 from evalcore.sqlkit.generate.definitions import read_altered_schema
 from evalcore.sqlkit.schema import Schema
@@ -63,7 +49,7 @@ class Trial(Record, frozen=True):
     expected: Observation
     ordered: bool
     shows: bool
-    rows: Database | None = None
+    rows: generate.Database | None = None
     excused: frozenset[Status] = frozenset()
 
 
@@ -103,7 +89,7 @@ def prepare_trials(engine: Engine, question: EquivalenceQuestion) -> Trials:
     """Generate the databases and run the reference on each and on its twin."""
     schema = read_altered_schema(question.schema, question.reference, question.engine)
     mined = ((question.reference, question.engine), *question.related)
-    generated = generate_databases(schema, mined, seed=question.seed, count=question.count)
+    generated = generate.generate_databases(schema, mined, seed=question.seed, count=question.count)
     by_hand = (
         (f"by hand {number}", None, script) for number, script in enumerate(question.data, 1)
     )
@@ -112,14 +98,14 @@ def prepare_trials(engine: Engine, question: EquivalenceQuestion) -> Trials:
     )
     parts = [initial]
     if 2 * len(list(select_nonempty(initial.usable))) < question.count:
-        generated = generate_databases(
+        generated = generate.generate_databases(
             schema, mined, seed=question.seed + 2, count=question.count // 2, eager=True
         )
         parts += [collect_trials(engine, question, schema, map(source_from_database, generated))]
     usual = parts[:]
-    sparse = generate_sparse_databases(schema, mined, seed=question.seed)
+    sparse = generate.generate_sparse_databases(schema, mined, seed=question.seed)
     parts += [collect_trials(engine, question, schema, map(source_from_database, sparse))]
-    edges = generate_edge_databases(schema, mined, seed=question.seed)
+    edges = generate.generate_edge_databases(schema, mined, seed=question.seed)
     parts += [prepare_edge_trials(engine, question, schema, edges)]
     return Trials(
         schema=schema,
@@ -137,14 +123,14 @@ _LARGE = 1_000
 RESOURCES: frozenset[Status] = frozenset(("timeout", "memory"))
 _EXTREME: frozenset[Status] = RESOURCES | {"error"}
 _NAMED: frozenset[Status] = frozenset(("error",))  # of an answer that names an index
-_Source = tuple[str, Database | None, tuple[str, ...]]
+_Source = tuple[str, generate.Database | None, tuple[str, ...]]
 
 
 def prepare_edge_trials(
     engine: Engine,
     question: EquivalenceQuestion,
     schema: Schema,
-    databases: Iterable[EdgeDatabase],
+    databases: Iterable[generate.EdgeDatabase],
     answer: str = "",
 ) -> Trials:
     """Databases of edges; where the reference decides nothing on all edges together, parts of them.
@@ -155,7 +141,7 @@ def prepare_edge_trials(
     agreed = shown = 0
     for number, database in enumerate(databases):
         splits, excused = (1, _EXTREME) if number else (_MAX_EDGE_SPLITS, RESOURCES)
-        waiting: list[tuple[tuple[Edge, ...], int]] = [(database.edges, splits)]
+        waiting: list[tuple[tuple[generate.Edge, ...], int]] = [(database.edges, splits)]
         while waiting:
             edges, splits = waiting.pop(0)
             source = source_from_database(database.apply_edges(edges))
@@ -169,7 +155,7 @@ def prepare_edge_trials(
                 small = tuple(edge for edge in edges if not _is_large(edge.value))
                 waiting = [(small, 0)] if splits and number == 0 else []
             elif not (tried.usable or tried.agreed) and splits and len(edges) > 1:
-                waiting += [(half, splits - 1) for half in split_edges(edges)]
+                waiting += [(half, splits - 1) for half in generate.split_edges(edges)]
     return Trials(schema=schema, usable=tuple(usable), agreed=agreed, agreed_shown=shown)
 
 
@@ -188,13 +174,13 @@ def _is_large(value: Any) -> bool:
 
 
 def prepare_witness_trial(
-    engine: Engine, question: EquivalenceQuestion, schema: Schema, database: Database
+    engine: Engine, question: EquivalenceQuestion, schema: Schema, database: generate.Database
 ) -> tuple[Trial, ...]:
     """The database that a proof found, none where the reference decides nothing on it."""
     return collect_trials(engine, question, schema, (source_from_database(database),)).usable
 
 
-def source_from_database(database: Database) -> _Source:
+def source_from_database(database: generate.Database) -> _Source:
     return database.profile, database, ()
 
 
@@ -229,7 +215,7 @@ def collect_trials(
             unstable += 1
             continue
         shows = _has_visible_result(engine, question, setup, seen)
-        excused = _NAMED if profile == TIED else frozenset[Status]()
+        excused = _NAMED if profile == generate.TIED else frozenset[Status]()
         usable.append(Trial(profile, setup, seen, ordered, shows, rows, excused))
     return Trials(
         schema,
@@ -277,7 +263,7 @@ def is_ordered(
     engine: Engine,
     question: EquivalenceQuestion,
     schema: Schema,
-    rows: Database | None,
+    rows: generate.Database | None,
     seen: Observation,
 ) -> bool | None:
     """Whether the order of rows is the reference's own on this database; None if even the rows
@@ -349,7 +335,7 @@ def iter_open_trials(
         return
     sql = question.reference
     mined = ((sql, question.engine), *question.related)
-    for column, rows in generate_sibling_pairs(schema, mined, seed=question.seed):
+    for column, rows in generate.generate_sibling_pairs(schema, mined, seed=question.seed):
         if not makes_one_choice(sql, question.engine, column):
             continue
         setup = build_setup(question, schema, rows)
@@ -382,12 +368,14 @@ def gives_neither(
     return seen
 
 
-def build_setup(question: EquivalenceQuestion, schema: Schema, rows: Database) -> tuple[str, ...]:
-    rows = fill_empty_texts(schema, rows) if question.empty_is_null else rows
+def build_setup(
+    question: EquivalenceQuestion, schema: Schema, rows: generate.Database
+) -> tuple[str, ...]:
+    rows = generate.fill_empty_texts(schema, rows) if question.empty_is_null else rows
     tables = question.build_tables()
-    if rows.profile == TIED:
+    if rows.profile == generate.TIED:
         tables = tuple(text for text in map(_drop_indexes, tables) if text)
-    return (*tables, *render_inserts(schema, rows, question.engine))
+    return (*tables, *generate.render_inserts(schema, rows, question.engine))
 
 
 def _drop_indexes(ddl: str) -> str:
@@ -402,12 +390,12 @@ _INLINE_INDEX = re.compile(r",\s*(?:KEY|INDEX)\s+[\w`]+\s*\([\w\s,`]*\)", re.I)
 
 
 def build_twin_setup(
-    question: EquivalenceQuestion, schema: Schema, rows: Database
+    question: EquivalenceQuestion, schema: Schema, rows: generate.Database
 ) -> tuple[str, ...]:
     """The same rows, lying in another order even where the engine would keep them by their key."""
-    permuted = permute_rows(rows)
+    permuted = generate.permute_rows(rows)
     if question.engine == "duckdb":  # it looks for a row referred to before it has those after it
-        permuted = order_own_references(schema, permuted)
+        permuted = generate.order_own_references(schema, permuted)
     setup = build_setup(question, schema, permuted)
     if question.state_of or question.calls:
         return setup

@@ -36,25 +36,8 @@ from evalcore.records import (
 from evalcore.settings import Settings
 from evalcore.targets.base import Target, TargetInfo
 from evalcore.targets.endpoint.dialect import derive_epoch_seed, merge_sampling
-from evalcore.targets.huggingface import machine
+from evalcore.targets.huggingface import machine, messages
 from evalcore.targets.huggingface.folder_checks import read_template_file
-from evalcore.targets.huggingface.messages import (
-    AnswerEvent,
-    AskOrder,
-    CancelOrder,
-    FailedEvent,
-    HuggingFaceOptions,
-    LoadError,
-    LoadErrorKind,
-    LoadingEvent,
-    ReadyEvent,
-    RefusedEvent,
-    StartOrder,
-    StatsEvent,
-    WorkerEvent,
-    read_event,
-    read_huggingface_options,
-)
 from evalcore.targets.huggingface.model_files import ModelRef, adopt_model_sampling, locate_model
 
 # The parent's side of a model's process: start it, ask it, see it die, end it. A process that dies
@@ -92,8 +75,8 @@ class ModelProcess:
 
     def __init__(
         self,
-        start: StartOrder,
-        on_stats: Callable[[StatsEvent], None],
+        start: messages.StartOrder,
+        on_stats: Callable[[messages.StatsEvent], None],
         keys: Mapping[str, str] | None = None,
         module: str = "",
     ) -> None:
@@ -136,7 +119,7 @@ class ModelProcess:
             return await pending.answer
         except asyncio.CancelledError:
             if self._ready:
-                self._write_message(CancelOrder(number))
+                self._write_message(messages.CancelOrder(number))
             raise
         finally:
             self._pending.pop(number, None)
@@ -169,14 +152,16 @@ class ModelProcess:
     async def _wait_until_loaded(self, progress: ProgressCallback) -> dict[str, Any]:
         while True:
             event = await self._read_next_event()
-            if isinstance(event, LoadingEvent):
+            if isinstance(event, messages.LoadingEvent):
                 progress(event.line)
-            elif isinstance(event, ReadyEvent):
+            elif isinstance(event, messages.ReadyEvent):
                 self._ready = True
                 return event.report
-            elif isinstance(event, RefusedEvent):
-                if event.kind in get_args(LoadErrorKind):
-                    raise LoadError(cast(LoadErrorKind, event.kind), event.message)
+            elif isinstance(event, messages.RefusedEvent):
+                if event.kind in get_args(messages.LoadErrorKind):
+                    raise messages.LoadError(
+                        cast(messages.LoadErrorKind, event.kind), event.message
+                    )
                 raise UsageError(event.message)
             elif event is None:
                 raise UsageError(Note("local_ended", problem=await self._describe_exit()))
@@ -204,15 +189,15 @@ class ModelProcess:
         self._fail_all()
         await self._kill_worker()
 
-    def _handle_event(self, event: WorkerEvent) -> None:
-        if isinstance(event, StatsEvent):
+    def _handle_event(self, event: messages.WorkerEvent) -> None:
+        if isinstance(event, messages.StatsEvent):
             self._on_stats(event)
-        elif isinstance(event, AnswerEvent | FailedEvent):
+        elif isinstance(event, messages.AnswerEvent | messages.FailedEvent):
             self._answered += 1
             pending = self._pending.get(event.id)
             if pending is None or pending.answer.done():
                 return
-            if isinstance(event, AnswerEvent):
+            if isinstance(event, messages.AnswerEvent):
                 pending.answer.set_result(event.completion)
             else:
                 failure = Failure(kind=event.kind, message=event.message)
@@ -220,7 +205,7 @@ class ModelProcess:
 
     def _send_pending(self, number: str, pending: _PendingRequest) -> None:
         pending.sent += 1
-        self._write_message(AskOrder(number, pending.request))
+        self._write_message(messages.AskOrder(number, pending.request))
 
     def _write_message(self, message: Record) -> None:
         """What a dying process does not read is sent again to the next."""
@@ -231,7 +216,7 @@ class ModelProcess:
         with contextlib.suppress(OSError):
             pipe.write(len(body).to_bytes(4, "big") + body)
 
-    async def _read_next_event(self) -> WorkerEvent | None:
+    async def _read_next_event(self) -> messages.WorkerEvent | None:
         """The next message, None where the process is gone or talks nonsense."""
         pipe = self._process.stdout if self._process else None
         if pipe is None:
@@ -240,7 +225,7 @@ class ModelProcess:
             length = int.from_bytes(await pipe.readexactly(4), "big")
             if length > _MAX_MESSAGE_BYTES:
                 return None
-            return read_event(await pipe.readexactly(length))
+            return messages.read_event(await pipe.readexactly(length))
         except (asyncio.IncompleteReadError, OSError, msgspec.DecodeError):
             return None
 
@@ -304,7 +289,7 @@ _HUB_KEY = "HF_TOKEN"
 
 def create_huggingface_target(spec: TargetSpec, settings: Settings, secrets: Secrets) -> Target:
     """The target of a spec, not yet loaded; raises UsageError for a bad path or option."""
-    options = read_huggingface_options(spec)
+    options = messages.read_huggingface_options(spec)
     if options.engine != "transformers":
         from evalcore.targets.huggingface.managed import create_served_model
 
@@ -317,7 +302,11 @@ class HuggingFace:
     """A local model; `generate` may be called as often at once as `info.max_in_flight` says."""
 
     def __init__(
-        self, spec: TargetSpec, options: HuggingFaceOptions, model_ref: ModelRef, secrets: Secrets
+        self,
+        spec: TargetSpec,
+        options: messages.HuggingFaceOptions,
+        model_ref: ModelRef,
+        secrets: Secrets,
     ) -> None:
         self.key, self.model_ref = spec.key, model_ref
         self._options, self._secrets = options, secrets
@@ -346,7 +335,7 @@ class HuggingFace:
         speed, too, about once a second while the model works."""
         await self.close()
         self._on_progress = progress
-        start = StartOrder(self.key, self._options)
+        start = messages.StartOrder(self.key, self._options)
         token = self._secrets.get(_HUB_KEY)
         process = ModelProcess(start, self._report_stats, {_HUB_KEY: token} if token else {})
         report = await process.open(progress)
@@ -374,7 +363,7 @@ class HuggingFace:
         if process is not None:
             await process.close()
 
-    def _report_stats(self, stats: StatsEvent) -> None:
+    def _report_stats(self, stats: messages.StatsEvent) -> None:
         facts = {name: getattr(stats, name) for name in stats.__struct_fields__}
         peak = max(self.info.card.get("peak_bytes", 0), stats.process_bytes)
         self.info.card.update(facts, peak_bytes=peak)
@@ -384,7 +373,7 @@ class HuggingFace:
         )
 
 
-def compute_revision(model_ref: ModelRef, options: HuggingFaceOptions) -> str:
+def compute_revision(model_ref: ModelRef, options: messages.HuggingFaceOptions) -> str:
     """Changes when the files of the model or of its adapter do, by their sizes and times, or the
     text of a chat template that replaces the model's own."""
     folders = [model_ref.path] if model_ref.path else []
@@ -403,7 +392,7 @@ def compute_revision(model_ref: ModelRef, options: HuggingFaceOptions) -> str:
     return content_hash(parts)
 
 
-def _compute_request_width(options: HuggingFaceOptions) -> int:
+def _compute_request_width(options: messages.HuggingFaceOptions) -> int:
     kind = machine.resolve_device(options.device).partition(":")[0]
     return max(_WIDTH.get(kind, _WIDTH["cpu"]), 2 * options.batch_size)
 
