@@ -27,6 +27,7 @@ _DAYS = {"day": 1.0, "week": 7.0, "month": 30.44, "quarter": 91.3, "year": 365.2
 _PARTS_OF_A_DAY = {"hour": 1 / 24, "minute": 1 / 1440, "second": 1 / 86_400}
 _UNIT = re.compile(rf"({'|'.join((*_DAYS, *_PARTS_OF_A_DAY))})s?", re.IGNORECASE)
 _LENGTH = re.compile(rf"([+-]?\d{{1,4}})\s*{_UNIT.pattern}", re.IGNORECASE)
+_WHOLE_DAYS = re.compile(r"\d{1,5}")
 _UNIT_WORDS = {
     "year": r"year|%Y|\b365",
     "month": r"month|%m",
@@ -141,6 +142,9 @@ def _parse_spans(node: exp.Expr) -> list[tuple[int, str]]:
         return [(abs(int(amount.name)), unit[1].lower())]
     if isinstance(node, exp.Literal) and node.is_string and len(node.name) < 40:
         return [(abs(int(n)), u.lower()) for n, u in _LENGTH.findall(node.name)]
+    if isinstance(node, exp.Add | exp.Sub) and isinstance(node.this, exp.Column):
+        days = node.expression.name  # whole ones, as in `back > lent + 21`
+        return [(int(days), "day")] if _WHOLE_DAYS.fullmatch(days) else []
     return []
 
 
@@ -172,9 +176,9 @@ def move_time(value: Any, hours: float, kind: str) -> str | None:
 
 # Moments at which the day of a time zone, or its distance from UTC, changes.
 
-_ZONE = re.compile(r"[A-Z]\w+/[\w/+-]+")
+_ZONE = re.compile(r"[A-Z]\w+/[\w/+-]+|[+-](?!00:00)\d\d:\d\d")
 _CLOCK = re.compile(r"[0-2]?\d:[0-5]\d(:[0-5]\d)?")
-_MAX_ZONES, _MAX_STATED = 2, 2
+_MAX_ZONES, _MAX_STATED = 2, 4
 
 
 def iter_zone_moments(texts: Sequence[str], ending: str) -> Iterator[str]:
@@ -203,7 +207,8 @@ def _list_zone_moments(
 ) -> tuple[datetime, ...]:
     """Nothing for a zone that the machine's own table lacks."""
     try:
-        zone = ZoneInfo(name)
+        fixed = datetime.fromisoformat(f"2024-01-01T00{name}") if "/" not in name else None
+        zone = fixed.tzinfo if fixed else ZoneInfo(name)
     except (ValueError, OSError, LookupError):
         return ()
     times = ("00:30:00", "23:30:00", *clocks)

@@ -82,7 +82,10 @@ def list_edge_cells(column: Column, hints: Hints, usage: Usage, dialect: str) ->
         ),
         "date": lambda: _iter_day_cells(constants),
         "timestamp": lambda: chain(
-            iter_zone_moments(usage.texts, "+00" if _ZONED.search(column.declared) else ""),
+            iter_zone_moments(
+                (*usage.texts, *_list_hours(constants)),
+                "+00" if _ZONED.search(column.declared) else "",
+            ),
             _iter_moments(constants, _list_clocks(column)),
         ),
         "time": lambda: _iter_clock_cells(constants, column),
@@ -91,6 +94,11 @@ def list_edge_cells(column: Column, hints: Hints, usage: Usage, dialect: str) ->
         "uuid": lambda: (str(UUID(int=0)), str(UUID(int=2**128 - 1))),
     }
     return tuple(dict.fromkeys(filter(fits, chain(mined, makers[column.kind]()))))
+
+
+def _list_hours(constants: Sequence[Any]) -> list[str]:
+    """The numbers that may be hours, as times within them."""
+    return [f"{value}:30" for value in constants if isinstance(value, int) and value in range(24)]
 
 
 def holds_json(column: Column, usage: Usage) -> bool:
