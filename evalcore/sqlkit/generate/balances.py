@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
@@ -159,9 +160,28 @@ def list_balance_changes(
             fitting = list(filter(build_fit_check(column), cells))
             changes = [(*first, (table.name, index, cell)) for cell in fitting]
             if exact and changes:
-                return changes
+                return [*changes, *_list_late_starts(values, free, (table.name, index), changes[0])]
             inexact = inexact or changes
     return inexact
+
+
+def _list_late_starts(
+    values: Mapping[str, Any],
+    free: Sequence[tuple[exp.Column, Table, int]],
+    place: tuple[str, int],
+    change: tuple[Cell, ...],
+) -> Iterator[tuple[Cell, ...]]:
+    """A late start, and the first second of the day at which its length in days turns: whether
+    days are counted from midnight or from the start tells these apart."""
+    for node, table, index in free:
+        if (table.name, index) == place or table.columns[index].kind not in ("timestamp", "text"):
+            continue
+        with suppress(ValueError):
+            start, end = (
+                datetime.fromisoformat(str(t)) for t in (values[node.sql()], change[-1][2])
+            )
+            late = (table.name, index, str(start.replace(hour=18, minute=45, second=10)))
+            yield late, (*place, str(end.replace(hour=0, minute=0, second=1)))
 
 
 def _iter_settings(
@@ -179,7 +199,9 @@ def _is_free(schema: Schema, table: Table, column: Column, hints: Hints) -> bool
     name = column.name.lower()
     keyed = any(name in map(str.lower, key.columns) for key in table.keys)
     bound = column.computed or keyed or name in hints.equated or is_bound(schema, table, column)
-    return column.kind in (*_NUMBERS, "date", "timestamp") and not bound
+    forms = hints.forms.get(name)
+    timed = column.kind in ("date", "timestamp") or (forms is not None and forms.holds_days)
+    return (timed or column.kind in _NUMBERS) and not bound
 
 
 def _list_turning(
@@ -238,7 +260,7 @@ def _list_moved(
 
 
 def _move_time(start: str, spans: Sequence[float], kind: str) -> Sequence[Any] | None:
-    """The time so many seconds later."""
+    """The times so many seconds later."""
     try:
         steps = [datetime.fromisoformat(start) + timedelta(seconds=span) for span in spans]
     except (ValueError, OverflowError):

@@ -280,7 +280,7 @@ def _to_number(value: Decimal, column: Column) -> Any:
 # A database in which each comparison of several columns turns on a row that has a history: what
 # asks also for others before it decides nothing on an island of single rows.
 
-_AROUND = 3  # values about the one at which a balance turns
+_AROUND = 4  # values about the one at which a balance turns
 _TIMES = ("date", "timestamp")
 
 

@@ -163,6 +163,11 @@ def _inline_literals(tree: exp.Expr) -> exp.Expr | None:
         selected = named.this.selects if isinstance(named.this, exp.Select) else ()
         for identifier, part in zip(declared, selected, strict=False):
             literals.setdefault(identifier.name.lower(), part)
+    for table in tree.find_all(exp.Table):  # generate_series(1, 5) AS n, or AS t (n)
+        named_as = table.args.get("alias")
+        if named_as is not None and isinstance(table.this, exp.Func):
+            for identifier in named_as.columns or [named_as.this]:
+                literals.setdefault(identifier.name.lower(), table.this)
     fixed = {
         name: node
         for name, node in literals.items()

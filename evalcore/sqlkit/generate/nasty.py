@@ -37,6 +37,8 @@ _UNMATCHED = Profile("no matches", rows=8, good=0.0, near=0.0, duplicate=0.0, da
 _SIBLINGS = msgspec.structs.replace(GOOD, name="siblings", rows=8, domain=0.3)
 _SPELLINGS = ("x", "X", "x", "x ")
 _MAX_SIBLINGS = 24  # rows that are added to a table
+_ROWS_BESIDE_EMPTY = 20  # of which each column that may has a NULL
+_NULL_BESIDE_EMPTY = 1.0  # in good rows, of which all are, two NULLs in five cells
 _MAX_EMPTIED = 3  # tables that are emptied in turn
 _MAX_LIMIT = 30  # rows that a limit lets through, of which the others hold more
 
@@ -55,8 +57,10 @@ def generate_sparse_databases(
     size = max([GOOD.rows, *(limit + 2 for limit in limits)])
     if len(used) > 1:
         for emptied in used[:_MAX_EMPTIED]:
-            profile = _name(GOOD, f"{plain_name(emptied.name)} empty")
-            sizes = {table.name: size for table in schema.tables} | {emptied.name: 0}
+            name = f"{plain_name(emptied.name)} empty"
+            profile = msgspec.structs.replace(GOOD, name=name, null=_NULL_BESIDE_EMPTY)
+            rows = max(size, _ROWS_BESIDE_EMPTY)
+            sizes = {table.name: rows for table in schema.tables} | {emptied.name: 0}
             yield fill_tables(schema, hints, profile, seed, sizes.__getitem__)
     yield fill_tables(schema, hints, _NULLS, seed, lambda _: _NULLS.rows)
     unconstrained = msgspec.structs.replace(hints, constants={})
