@@ -160,7 +160,10 @@ def list_balance_changes(
             fitting = list(filter(build_fit_check(column), cells))
             changes = [(*first, (table.name, index, cell)) for cell in fitting]
             if exact and changes:
-                return [*changes, *_list_late_starts(values, free, (table.name, index), changes[0])]
+                turns = (changes[0], changes[-1])
+                place = (table.name, index)
+                late = (_list_late_starts(values, free, place, turn) for turn in turns)
+                return [*changes, *(change for each in late for change in each)]
             inexact = inexact or changes
     return inexact
 

@@ -23,6 +23,7 @@ from evalcore.sqlkit.generate.islands import (
     fold_key,
     is_bound,
     is_taken,
+    iter_links_to_keys,
     replace_cells,
 )
 from evalcore.sqlkit.generate.usage import Usage
@@ -280,7 +281,7 @@ def _to_number(value: Decimal, column: Column) -> Any:
 # A database in which each comparison of several columns turns on a row that has a history: what
 # asks also for others before it decides nothing on an island of single rows.
 
-_AROUND = 4  # values about the one at which a balance turns
+_AROUND = 5  # values about the one at which a balance turns
 _TIMES = ("date", "timestamp")
 
 
@@ -329,15 +330,19 @@ def _list_days_before(schema: Schema, table: Table, row: Row) -> dict[int, Tripl
 
 # A database in which rows differ in their keys alone, whatever tables they are computed from.
 
-_HOURS_LATER = (0, 1 / 60, 1, 61 / 60)  # of the rows of a table
+_HOURS_LATER = (0, 1 / 60, 1, 61 / 60, 2)  # of the rows of a table
 _LARGE = (1_000, 100, 30)  # what is left of them after a quotient is cut is not nought
 
 
 def generate_alike(schema: Schema, hints: Hints, seed: int) -> Database:
-    """The first island again and again under other keys, with large numbers: what is made of such
-    rows is equal within a group, so that DISTINCT tells, and a rank beside a row's number."""
+    """The first island again and again under other keys, with large numbers, the last time with
+    smaller ones: what is made of the others is equal within a group, so that DISTINCT tells, a rank
+    beside a row's number, and the rank of the last beside a dense one."""
     base = fill_islands(schema, hints, "alike", seed, len(_HOURS_LATER))
     tables: dict[str, tuple[Row, ...]] = {}
+    linked: dict[str, set[int]] = {table.name: set() for table in schema.tables}
+    for table, n, _, _ in iter_links_to_keys(schema, hints):
+        linked[table.name].add(n)
     for table in schema.tables:
         rows = [*base.tables[table.name]]
         keeps_checks = compile_row_check(table, schema.dialect)
@@ -346,6 +351,10 @@ def generate_alike(schema: Schema, hints: Hints, seed: int) -> Database:
         made = [_enlarge_numbers(schema, table, rows[0], hints)] if rows else []
         for number, other in enumerate(rows[1:], 1):
             cells = [*made[0]]
+            if number == len(rows) - 1:
+                cells = _halve_changes(rows[0], made[0])
+            for n in linked[table.name]:  # two rows lead to each of two others, the last to a third
+                cells[n] = rows[number // 2][n]
             for key in keys:
                 n = next(
                     (n for n in key[::-1] if not is_bound(schema, table, table.columns[n])), key[0]
@@ -362,6 +371,12 @@ def generate_alike(schema: Schema, hints: Hints, seed: int) -> Database:
                 made.append(tuple(cells))
         tables[table.name] = tuple(made)
     return drop_dangling_rows(schema, Database(base.profile, tables))
+
+
+def _halve_changes(before: Row, after: Row) -> list[Any]:
+    """The row after a change of numbers, with each changed by half as much."""
+    pairs = zip(before, after, strict=True)
+    return [new if new == old or old is None else old + (new - old) // 2 for old, new in pairs]
 
 
 def _enlarge_numbers(schema: Schema, table: Table, row: Row, hints: Hints) -> Row:

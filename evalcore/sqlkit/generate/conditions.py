@@ -208,6 +208,8 @@ def _is_negated(node: exp.Expr) -> bool:
 def _iter_node_constants(node: exp.Expr) -> Iterator[ColumnConstant]:
     if type(node) in COMPARISONS:
         forward, backward = COMPARISONS[type(node)]
+        if isinstance(node.this, exp.Tuple) and isinstance(node.expression, exp.Tuple):
+            yield from _iter_row_constants(node.this, node.expression, forward)
         yield from _pair_constants(node.this, node.expression, forward)
         yield from _pair_constants(node.expression, node.this, backward)
         yield from _iter_moved_constants(node.this, node.expression, forward)
@@ -255,6 +257,17 @@ def _iter_node_constants(node: exp.Expr) -> Iterator[ColumnConstant]:
 
 
 _ALTERNATIVES = (exp.Coalesce, exp.Case)
+
+
+def _iter_row_constants(
+    left: exp.Tuple, right: exp.Tuple, operator: Operator
+) -> Iterator[ColumnConstant]:
+    """Of rows that are compared: the last column decides where all before it are equal."""
+    pairs = list(zip(left.expressions, right.expressions, strict=False))
+    for column, value in pairs[:-1]:
+        yield from _pair_constants(column, value, "=")
+    for column, value in pairs[-1:]:
+        yield from _pair_constants(column, value, operator)
 
 
 def _read_escapes(node: exp.Expr, constant: Constant) -> Constant:

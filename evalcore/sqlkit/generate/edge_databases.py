@@ -34,7 +34,7 @@ from evalcore.sqlkit.schema import Column, Schema, Table, plain_name
 
 _MAX_SAME = 8  # values that a column takes of others
 _MAX_CELLS = 44  # of a column
-_AROUND = 4  # values about the one at which a balance turns
+_AROUND = 5  # values about the one at which a balance turns
 _MAX_REPEATED = 60  # cells of a table that has no room for all of them twice
 _MAX_ROWS, _BASE_ROWS, _MAX_ISLANDS = 130, 6, 240
 

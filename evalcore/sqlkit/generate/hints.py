@@ -30,11 +30,13 @@ from evalcore.sqlkit.generate.conditions import (
 from evalcore.sqlkit.generate.text_forms import TextForms
 
 Node = TypeVar("Node", bound=exp.Expr)
+TableColumn = tuple[str, str]
 
 
 class Hints(Record, frozen=True):
     """`constants` by folded column name; `kindred` gives each column of a join the name of its
-    class, `equated` does so for joins by equality alone; `counts` are limits and bounds on COUNT;
+    class, `equated` does so for joins by equality alone, `links` are the pairs of `(table, column)`
+    that one of these equates; `counts` are limits and bounds on COUNT;
     `sorted` are columns that something orders (not those that rows are grouped by, which must
     repeat); `clock` tells that a statement asks for the present time, `lengths` are the days that
     statements add to dates or take from them, `ranked` that one numbers or cuts off rows inside, so
@@ -49,6 +51,7 @@ class Hints(Record, frozen=True):
     constants: dict[str, tuple[Constant, ...]] = {}
     kindred: dict[str, str] = {}
     equated: dict[str, str] = {}
+    links: tuple[tuple[TableColumn, TableColumn], ...] = ()
     counts: tuple[int, ...] = ()
     sorted: tuple[str, ...] = ()
     clock: bool = False
@@ -79,6 +82,7 @@ class _Reading(Record, frozen=True):
     aliases: dict[str, tuple[str, ...]]
     joined: tuple[tuple[str, str], ...]
     equated: tuple[tuple[str, str], ...]
+    links: tuple[tuple[TableColumn, TableColumn], ...]
     counts: tuple[int, ...]
     lengths: tuple[float, ...]
     ranks: frozenset[str]  # aliases of ranks and counts, whose bounds are not those of columns
@@ -108,6 +112,7 @@ def _read_trees(trees: tuple[exp.Expr, ...]) -> _Reading:
         aliases=collect_aliases(trees),
         joined=tuple(pair for tree in trees for pair in _iter_joined_columns(tree, _COMPARING)),
         equated=tuple(pair for tree in trees for pair in _iter_joined_columns(tree, _EQUATING)),
+        links=tuple(pair for tree in trees for pair in _iter_links(tree)),
         counts=tuple(count for tree in trees for count in _iter_row_counts(tree)),
         lengths=list_interval_days(trees),
         ranks=frozenset(name for tree in trees for name in _iter_rank_aliases(tree)),
@@ -148,6 +153,7 @@ def read_hints(statements: Iterable[tuple[str, str]]) -> Hints:
         constants={name: tuple(each) for name, each in constants_by_column.items()},
         kindred=_build_join_classes((p for reading in readings for p in reading.joined), aliases),
         equated=_build_join_classes((p for reading in readings for p in reading.equated), aliases),
+        links=tuple(dict.fromkeys(pair for reading in readings for pair in reading.links)),
         counts=tuple(dict.fromkeys(n for reading in readings for n in reading.counts)),
         clock=any(reading.clock for reading in readings),
         lengths=tuple(dict.fromkeys(n for reading in readings for n in reading.lengths)),
@@ -303,6 +309,19 @@ def _iter_joined_columns(
     for join in find_nodes(tree, exp.Join):
         for using in join.args.get("using") or ():
             yield using.name.lower(), using.name.lower()
+
+
+def _iter_links(tree: exp.Expr) -> Iterator[tuple[TableColumn, TableColumn]]:
+    """Both ways round, with the tables for their aliases; not what equates rows of one table."""
+    tables = {each.alias_or_name.lower(): each.name.lower() for each in find_nodes(tree, exp.Table)}
+    for node in find_nodes(tree, *_EQUATING):
+        if isinstance(node.this, exp.Column) and isinstance(node.expression, exp.Column):
+            left, right = (
+                (tables.get(each.table.lower(), ""), each.name.lower())
+                for each in (node.this, node.expression)
+            )
+            if left[0] and right[0] and left[0] != right[0]:
+                yield from ((left, right), (right, left))
 
 
 def _iter_row_counts(tree: exp.Expr) -> Iterator[int]:

@@ -7,7 +7,7 @@ the statements make of the island. The constraints of the schema hold.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -74,11 +74,12 @@ def _spread_references(schema: Schema, database: Database) -> Database:
 
 def _join_islands(schema: Schema, hints: Hints, database: Database) -> Database:
     """The n-th rows of all tables joined where statements equate their columns and no reference
-    leads elsewhere; of a table that has several of a family only its key takes part."""
+    leads elsewhere; of a table that has several of a family only its key takes part, and the others
+    lead to the keys that they are joined to."""
     tables: dict[str, list[Row]] = {name: list(rows) for name, rows in database.tables.items()}
     members: dict[tuple[str, str], list[tuple[Table, int, bool]]] = {}
     for table in sort_by_dependency(schema):
-        alone = {key.columns[0].lower() for key in table.keys if len(key.columns) == 1}
+        alone = _list_sole_keys(table)
         for n, column in enumerate(table.columns):
             family = hints.equated.get(column.name.lower())
             if family is not None and not column.computed:
@@ -95,9 +96,34 @@ def _join_islands(schema: Schema, hints: Hints, database: Database) -> Database:
             if not _refers(table, table.columns[position]):
                 rows = tables[table.name]
                 tables[table.name] = replace_cells(table, rows, position, values, schema.dialect)
+    for table, position, target, key in iter_links_to_keys(schema, hints):
+        values = [row[key] for row in tables[target.name]]
+        rows = tables[table.name]
+        tables[table.name] = replace_cells(table, rows, position, values, schema.dialect)
     return msgspec.structs.replace(
         database, tables={name: tuple(rows) for name, rows in tables.items()}
     )
+
+
+def iter_links_to_keys(schema: Schema, hints: Hints) -> Iterator[tuple[Table, int, Table, int]]:
+    """The columns that statements join to the only column of another table's key and that are
+    neither declared to refer nor a key: the table, its column, the other table, its column."""
+    by_name = {plain_name(table.name): table for table in schema.tables}
+    for (name, column), (other, key) in hints.links:
+        table, target = by_name.get(name), by_name.get(other)
+        if table is None or target is None or key not in _list_sole_keys(target):
+            continue
+        names = [each.name.lower() for each in table.columns]
+        if column not in names or column in _list_sole_keys(table):
+            continue
+        position = names.index(column)
+        if not _refers(table, table.columns[position]):
+            keys = [each.name.lower() for each in target.columns]
+            yield table, position, target, keys.index(key)
+
+
+def _list_sole_keys(table: Table) -> set[str]:
+    return {key.columns[0].lower() for key in table.keys if len(key.columns) == 1}
 
 
 def _refers(table: Table, column: Column) -> bool:
