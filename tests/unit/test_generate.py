@@ -354,7 +354,8 @@ def test_rows_that_differ_in_keys_alone_share_what_they_are_computed_from() -> N
     rows = named["alike"].tables["c"]
     assert len(rows) == 5
     assert len({(row[0], row[2]) for row in rows[:4]}) == 1
-    assert rows[4][0] == rows[0][0] and rows[4][2] < rows[0][2]
+    assert rows[4][0] == rows[0][0]
+    assert rows[4][2] < rows[0][2]
     assert min(row[1] for row in named["alike"].tables["p"]) >= 30
 
 

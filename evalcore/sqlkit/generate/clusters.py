@@ -350,19 +350,12 @@ def generate_alike(schema: Schema, hints: Hints, seed: int) -> Database:
         keys = [[names.index(name.lower()) for name in key.columns] for key in table.keys]
         made = [_enlarge_numbers(schema, table, rows[0], hints)] if rows else []
         for number, other in enumerate(rows[1:], 1):
-            cells = [*made[0]]
-            if number == len(rows) - 1:
-                cells = _halve_changes(rows[0], made[0])
+            last = number == len(rows) - 1
+            cells = _halve_changes(rows[0], made[0]) if last else [*made[0]]
             for n in linked[table.name]:  # two rows lead to each of two others, the last to a third
                 cells[n] = rows[number // 2][n]
             for key in keys:
-                n = next(
-                    (n for n in key[::-1] if not is_bound(schema, table, table.columns[n])), key[0]
-                )
-                kind = table.columns[n].kind
-                hours = 24 * number if kind == "date" else _HOURS_LATER[number]
-                later = move_time(cells[n], hours, kind) if kind in _TIMES and key[1:] else None
-                cells[n] = later or other[n]
+                _renew_key(schema, table, cells, key, other, number)
             present = [{fold_key(row, key) for row in made} for key in keys]
             new = (
                 is_taken(fold_key(cells, k), seen) for k, seen in zip(keys, present, strict=True)
@@ -371,6 +364,18 @@ def generate_alike(schema: Schema, hints: Hints, seed: int) -> Database:
                 made.append(tuple(cells))
         tables[table.name] = tuple(made)
     return drop_dangling_rows(schema, Database(base.profile, tables))
+
+
+def _renew_key(
+    schema: Schema, table: Table, cells: list[Any], key: list[int], other: Row, number: int
+) -> None:
+    """Give the last column of a key that is free its value in another row; a later time where the
+    key has other columns beside it."""
+    n = next((n for n in key[::-1] if not is_bound(schema, table, table.columns[n])), key[0])
+    kind = table.columns[n].kind
+    hours = 24 * number if kind == "date" else _HOURS_LATER[number]
+    later = move_time(cells[n], hours, kind) if kind in _TIMES and key[1:] else None
+    cells[n] = later or other[n]
 
 
 def _halve_changes(before: Row, after: Row) -> list[Any]:

@@ -155,22 +155,10 @@ def iter_constants(tree: exp.Expr) -> Iterator[ColumnConstant]:
 def _inline_literals(tree: exp.Expr) -> exp.Expr | None:
     """A copy of the statement with literals in place of the columns that inner queries give them
     as, such as `bounds.low` for `WITH bounds AS (SELECT 5 AS low)`; None where there are none."""
-    literals: dict[str, exp.Expr] = {}
-    for alias in tree.find_all(exp.Alias):
-        literals.setdefault(alias.alias.lower(), alias.this)
-    for named in tree.find_all(exp.CTE, exp.Subquery):  # WITH bounds (low) AS (SELECT 5)
-        declared = named.args["alias"].columns if named.args.get("alias") else ()
-        selected = named.this.selects if isinstance(named.this, exp.Select) else ()
-        for identifier, part in zip(declared, selected, strict=False):
-            literals.setdefault(identifier.name.lower(), part)
-    for table in tree.find_all(exp.Table):  # generate_series(1, 5) AS n, or AS t (n)
-        named_as = table.args.get("alias")
-        if named_as is not None and isinstance(table.this, exp.Func):
-            for identifier in named_as.columns or [named_as.this]:
-                literals.setdefault(identifier.name.lower(), table.this)
+    first = dict(reversed(list(_iter_named_parts(tree))))
     fixed = {
         name: node
-        for name, node in literals.items()
+        for name, node in first.items()
         if _list_literals(node) and not list_column_names(node) and not node.find(exp.Query)
     }
     if not any(column.name.lower() in fixed for column in tree.find_all(exp.Column)):
@@ -182,6 +170,22 @@ def _inline_literals(tree: exp.Expr) -> exp.Expr | None:
             else node
         )
     )
+
+
+def _iter_named_parts(tree: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
+    """The folded names that a statement gives to expressions, each with the expression."""
+    for alias in tree.find_all(exp.Alias):
+        yield alias.alias.lower(), alias.this
+    for named in tree.find_all(exp.CTE, exp.Subquery):  # WITH bounds (low) AS (SELECT 5)
+        declared = named.args["alias"].columns if named.args.get("alias") else ()
+        selected = named.this.selects if isinstance(named.this, exp.Select) else ()
+        for identifier, part in zip(declared, selected, strict=False):
+            yield identifier.name.lower(), part
+    for table in tree.find_all(exp.Table):  # generate_series(1, 5) AS n, or AS t (n)
+        named_as = table.args.get("alias")
+        if named_as is not None and isinstance(table.this, exp.Func):
+            for identifier in named_as.columns or [named_as.this]:
+                yield identifier.name.lower(), table.this
 
 
 def _iter_tree_constants(tree: exp.Expr) -> Iterator[ColumnConstant]:

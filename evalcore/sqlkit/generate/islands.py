@@ -77,6 +77,28 @@ def _join_islands(schema: Schema, hints: Hints, database: Database) -> Database:
     leads elsewhere; of a table that has several of a family only its key takes part, and the others
     lead to the keys that they are joined to."""
     tables: dict[str, list[Row]] = {name: list(rows) for name, rows in database.tables.items()}
+
+    def lead(table: Table, position: int, values: list[Any]) -> None:
+        rows = tables[table.name]
+        tables[table.name] = replace_cells(table, rows, position, values, schema.dialect)
+
+    for joined in _list_families(schema, hints):
+        source, index, _ = min(joined, key=lambda member: not member[2])
+        values = [row[index] for row in tables[source.name]]
+        seen = {source.name}
+        for table, position, _ in joined:
+            if table.name not in seen and not _refers(table, table.columns[position]):
+                lead(table, position, values)
+            seen.add(table.name)
+    for table, position, target, key in iter_links_to_keys(schema, hints):
+        lead(table, position, [row[key] for row in tables[target.name]])
+    return msgspec.structs.replace(
+        database, tables={name: tuple(rows) for name, rows in tables.items()}
+    )
+
+
+def _list_families(schema: Schema, hints: Hints) -> list[list[tuple[Table, int, bool]]]:
+    """The columns of a kind that statements equate: the table, the column, whether it is a key."""
     members: dict[tuple[str, str], list[tuple[Table, int, bool]]] = {}
     for table in sort_by_dependency(schema):
         alone = _list_sole_keys(table)
@@ -85,24 +107,7 @@ def _join_islands(schema: Schema, hints: Hints, database: Database) -> Database:
             if family is not None and not column.computed:
                 member = (table, n, column.name.lower() in alone)
                 members.setdefault((family, column.kind), []).append(member)
-    for joined in members.values():
-        source, index, _ = min(joined, key=lambda member: not member[2])
-        values = [row[index] for row in tables[source.name]]
-        seen = {source.name}
-        for table, position, _ in joined:
-            if table.name in seen:
-                continue
-            seen.add(table.name)
-            if not _refers(table, table.columns[position]):
-                rows = tables[table.name]
-                tables[table.name] = replace_cells(table, rows, position, values, schema.dialect)
-    for table, position, target, key in iter_links_to_keys(schema, hints):
-        values = [row[key] for row in tables[target.name]]
-        rows = tables[table.name]
-        tables[table.name] = replace_cells(table, rows, position, values, schema.dialect)
-    return msgspec.structs.replace(
-        database, tables={name: tuple(rows) for name, rows in tables.items()}
-    )
+    return list(members.values())
 
 
 def iter_links_to_keys(schema: Schema, hints: Hints) -> Iterator[tuple[Table, int, Table, int]]:
