@@ -268,10 +268,8 @@ def _iter_row_constants(
 ) -> Iterator[ColumnConstant]:
     """Of rows that are compared: the last column decides where all before it are equal."""
     pairs = list(zip(left.expressions, right.expressions, strict=False))
-    for column, value in pairs[:-1]:
-        yield from _pair_constants(column, value, "=")
-    for column, value in pairs[-1:]:
-        yield from _pair_constants(column, value, operator)
+    for number, (column, value) in enumerate(pairs, 1):
+        yield from _pair_constants(column, value, operator if number == len(pairs) else "=")
 
 
 def _read_escapes(node: exp.Expr, constant: Constant) -> Constant:
