@@ -359,6 +359,16 @@ def test_rows_that_differ_in_keys_alone_share_what_they_are_computed_from() -> N
     assert min(row[1] for row in named["alike"].tables["p"]) >= 30
 
 
+@pytest.mark.parametrize(
+    "pattern", [".?" * 50, ".{0,9}" * 15, ".*" * 50, "(.?)*" * 20, "?{*x" * 9_999]
+)
+def test_a_check_that_would_match_for_ever_is_left_to_the_engine(pattern: str) -> None:
+    (is_unclear,) = compile_checks([f"note REGEXP '^{pattern}~$'"], "mysql")
+    (is_clear,) = compile_checks([f"note REGEXP '^{pattern}~$'"], "mysql", unclear=False)
+    assert is_unclear({"note": "x" * 200})
+    assert not is_clear({"note": "x" * 200})
+
+
 DAY, NUMBER = r"\d{4}-\d{1,2}-\d{1,2}", r"-?\d+(\.\d+)?"
 
 

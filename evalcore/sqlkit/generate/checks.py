@@ -139,7 +139,7 @@ _COMBINED = (
     *(exp.Paren, exp.Neg, exp.Not, exp.And, exp.Or, exp.Is, exp.In, exp.Between, exp.Coalesce),
     *(exp.NullSafeEQ, exp.NullSafeNEQ),
 )
-_RISKY = re.compile(r"\)[*+?{]|\[:|[*+].*[*+].*[*+].*[*+]|.{121}", re.S)  # slow, or not Python's
+_RISKY = re.compile(r".{121}|\)[*+?{]|\[:|([*+?{].*){4}", re.S)  # slow, or not Python's
 
 
 def _match_pattern(node: exp.Expr, text: str, pattern: str) -> bool:
