@@ -20,7 +20,7 @@ from evalcore.benchmarks import sql_fields, sql_markup, sql_roles, sql_text
 from evalcore.benchmarks.answer_scoring import LIMIT, ExtractionKind
 from evalcore.benchmarks.sql_choice import Candidate, Question, choose_candidate
 from evalcore.benchmarks.sql_markup import Block
-from evalcore.benchmarks.sql_prose import looks_like_prose
+from evalcore.benchmarks.sql_prose import compile_pattern, looks_like_prose
 from evalcore.benchmarks.sql_roles import ASIDE
 from evalcore.benchmarks.sql_text import StatementParser
 from evalcore.errors import UsageError
@@ -28,26 +28,7 @@ from evalcore.records import Record
 from evalcore.sqlkit.dialects import parse_server
 
 #: Words that also begin English sentences count in prose only where SQL must follow them.
-_START = re.compile(
-    r"""(?: ^[ \t>*"'`]*(?:/\*[^\n]{0,300}?\*/[ \t]*)?
-      | (?: [:：→⇒➜≡] | [=-]> | ===? | ^\w{1,20}= | \b(?:is|be|use|try)[ \t] | [为是成] )[ \t*"'`]*
-      | ^[ \t]*(?:[-*+•]|\d{1,2}[.)、])[ \t]+[*"'`]*
-      | (?P<weak>(?:[ \t]|(?-i:(?<=[a-z])[ ]\())[*_]{0,3}(?=(?-i:[A-Z]{4}))|[.!?。！，】])[ \t]* )
-      (?P<sql>\(*(?:
-        SELECT\b(?!\s+(?:the|statements?|quer(?:y|ies)|only)\b)
-      | WITH\s+(?:RECURSIVE\s+)?[\w"`\[\]]+\s*(?:\([^)]{0,2000}\)\s*)?AS\b
-      | VALUES\s*(?:\(|ROW\b) | TABLE\s+\w+\s*(?:;|$)
-      | (?:INSERT|REPLACE)\s+(?:(?:OR\s+)?\w+\s+)?INTO\b
-      | UPDATE\s+[\w"`.\[\]]+(?:\s+(?:AS\s+)?\w+)?\s*(?:\bSET\b|(?:LEFT\s+|INNER\s+)?\bJOIN\b|,)
-      | UPDATE\s+[\w"`.\[\]]+[^\n]{0,300}?\bSET\b | DELETE\s+(?:\w+\s+)?(?:FROM|OUTPUT)\b
-      | MERGE\s+(?:INTO|\w+\s+(?:AS\s+)?(?:\w+\s+)?USING)\b | TRUNCATE\s+TABLE\b
-      | CREATE\s+(?:OR\s+(?:REPLACE|ALTER)\s+)?(?:UNIQUE\s+|TEMP\w*\s+|MATERIALIZED\s+
-        |DEFINER\s*=\s*\S+\s+|GLOBAL\s+|LOCAL\s+|UNLOGGED\s+|(?:NON)?EDITIONABLE\s+|FORCE\s+)*
-        (?:TABLE|VIEW|INDEX|FUNCTION|PROCEDURE|TRIGGER|SEQUENCE|TYPE|PACKAGE|SCHEMA|EVENT)\b
-      | (?:ALTER|DROP)\s+(?:TABLE|VIEW|INDEX|SEQUENCE|FUNCTION|PROCEDURE|TRIGGER)\b
-      | DO\s+\$ | BEGIN\s*$ | DECLARE(?:\s*$|\s+\w+\s) | DELIMITER\s+\S | CALL\s+\w+\s*\( ))""",
-    re.I | re.M | re.X,
-)
+_START = compile_pattern("statement_start", re.M)
 _MAX_CANDIDATES, _MAX_PROSE_STARTS = 40, 16  # candidates, and those in prose
 
 _CLOSING_STARS = re.compile(r"(?<=[^\s(,.*])\*+(?!\w)")
@@ -58,20 +39,13 @@ _WHOLE = re.compile(
 )
 #: Code of another language that gives a name to a text.
 _ASSIGNED = re.compile(r"^[ \t]*[\w.$: ]{1,60}(?<!:)=\s*[(f@$]?\s*[\"']", re.M)
-_IN_PRODUCT = re.compile(
-    r"\b(?i:in|for|on)\s+([A-Z]\w+(?: Server)?)"
-    r"(?=\s+(?:it|this|you|the|would|is|becomes|use|version|\d)|\s*[:：,(]|\s*$)"
-)
+_IN_PRODUCT = compile_pattern("in_product")
 #: The rest of a literal whose quotes are doubled.
 _DOUBLED = re.compile(r"([^']*''(?:[^']|'')*+)'(?!')")
 #: Words about a statement that begin like one.
 _ADVICE = re.compile(r"(?=.{0,200}\b(?:the|an)\b)[A-Za-z_ ,.'’-]{1,400}")
 #: A first comment that calls the code below it right or wrong.
-_EXAMPLE = re.compile(
-    r"\s*(?:--|#|/\*)\W*?(?:(?P<rejected>[❌✗✘🚫]|(?:bad|wrong|incorrect|slow)\b(?!.*\bfix)|错误|反例)"
-    r"|(?P<final>[✅✔]|(?:good|correct|right)\b|正确))",
-    re.I,
-)
+_EXAMPLE = compile_pattern("example")
 #: Another statement below one, with nothing that ends this or joins both.
 _BELOW = re.compile(
     r"[ \t]*\n(?:[ \t]*(?:--[^\n]*)?\n)*+[ \t]*"
@@ -112,7 +86,9 @@ def extract_sql(text: str, dialect: str = "", original: str = "") -> SqlAnswer:
         rest = rest[: product.start()]
     is_sql = not is_escaped and (is_sql or question.parser.accepts(rest))
     rest = sql_markup.clean_punctuation(
-        rest if is_sql else sql_roles.mark_recommendation(sql_markup.clean_lines(rest)),
+        rest
+        if is_sql
+        else sql_roles.mark_recommendation(sql_roles.mark_options(sql_markup.clean_lines(rest))),
         is_sql=is_sql,
     )
     question.advised = None if is_sql else sql_roles.find_advised_place(rest)
@@ -190,7 +166,7 @@ def _find_sql_candidates(text: str, question: Question) -> list[Candidate]:
     if not is_sql and _ASSIGNED.search(prose[: len(words)]):
         tagged += sql_fields.find_host_strings(prose)
     marked = [
-        *_read_blocks(blocks[-_MAX_CANDIDATES:], question),
+        *_read_blocks(_join_clauses(blocks[-_MAX_CANDIDATES:], question), question),
         *_read_blocks(tagged[-_MAX_CANDIDATES:], question),
     ]
     candidates = _split_candidates(marked, question)
@@ -209,6 +185,32 @@ def _find_sql_candidates(text: str, question: Question) -> list[Candidate]:
     if candidates:
         bare = [part for part in bare if question.parser.accepts(part.sql)]
     return [*candidates, *bare]
+
+
+#: How the rest of a statement begins that stands in a block of its own.
+_CLAUSE = re.compile(
+    r"\s*(?:(?:LEFT|RIGHT|FULL|INNER|CROSS)\s|JOIN|FROM|WHERE|GROUP\s+BY|HAVING|ORDER\s+BY|LIMIT)\b",
+    re.I,
+)
+_CLAUSES = re.compile(r"\b(?:FROM|WHERE|GROUP|HAVING|ORDER|LIMIT)\b", re.I)
+
+
+def _join_clauses(blocks: list[Block], question: Question) -> list[Block]:
+    """The blocks, with the last ones joined to the statement above them where they hold only
+    clauses that the original has and this lacks."""
+    starts = [n for n, block in enumerate(blocks) if sql_text.starts_like_sql(block.body)]
+    rest = blocks[starts[-1] + 1 :] if starts else []
+    if not rest or not all(_CLAUSE.match(block.body) for block in rest):
+        return blocks
+    first = blocks[starts[-1]]
+    sql = "\n".join([first.body.rstrip("; \n"), *(block.body for block in rest)])
+    asked, given, added = (
+        {word.upper() for word in _CLAUSES.findall(text)}
+        for text in (question.original, first.body, sql)
+    )
+    is_rest = bool(added & asked - given) and not added - given - asked
+    whole = [*blocks[: starts[-1]], first._replace(body=sql, after=rest[-1].after)]
+    return whole if is_rest and question.parser.accepts(sql) else blocks
 
 
 def _read_blocks(blocks: Sequence[Block], question: Question) -> Iterator[Candidate]:

@@ -16,6 +16,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from evalcore.benchmarks.sql_prose import compile_pattern
 from evalcore.benchmarks.sql_roles import ASIDE
 from evalcore.benchmarks.sql_text import (
     VERBS,
@@ -33,24 +34,22 @@ _MAX_PARSED_CHARS = 30_000  # characters of a statement whose kind is read
 _SINGLE = ("SELECT", "INSERT", "UPDATE", "DELETE", "MERGE")
 #: Statements that change data, one of which may stand for another.
 _CHANGES = ("INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE")
-_DEFINED = re.compile(
-    r"\A(?:\s|--[^\n]*\n|DELIMITER\s+\S+\s)*CREATE\b[^(;]*?\b(TABLE|VIEW|INDEX|SEQUENCE|TYPE|DOMAIN|SCHEMA|FUNCTION"
-    r"|PROCEDURE|TRIGGER|PACKAGE)\s+(?:BODY\s+)?(?:IF\s+(?:NOT\s+)?EXISTS\s+)?([^\s(;]+)",
-    re.I,
-)
+_SAME_CHANGES = {
+    "INSERT": ("INSERT", "MERGE", "REPLACE"),
+    "REPLACE": ("INSERT", "MERGE", "REPLACE"),
+    "MERGE": ("INSERT", "MERGE", "REPLACE", "UPDATE"),
+    "UPDATE": ("UPDATE", "MERGE"),
+}
+_DEFINED = compile_pattern("defined")
 _DEFINITION = re.compile(
     r"(?:\s|--[^\n]*\n|/\*[^*]*\*/)*(?:CREATE|ALTER|COMMENT|GRANT|DROP|DELIMITER)\b", re.I
 )
 #: A statement after the routine that a script begins with.
 _SCRIPT_GOES_ON = re.compile(
-    r"[\s;/]*(?:--[^\n]*\s*)*(?:WITH|SELECT|INSERT|UPDATE|DELETE|MERGE)\b", re.I
+    r"[\s;/]*+(?:--[^\n]*+\s*+)*+(?:WITH|SELECT|INSERT|UPDATE|DELETE|MERGE)\b", re.I
 )
 #: Names under which a server tells of plans, objects and its own work.
-_CATALOG = re.compile(
-    r"\b(?:DBMS_XPLAN|PLAN_TABLE|INFORMATION_SCHEMA|PERFORMANCE_SCHEMA|PG_(?:STAT\w*|CATALOG|INDEXES)"
-    r"|SQLITE_(?:MASTER|SCHEMA)|(?:USER|ALL|DBA)_INDEXES|SYS\.(?:DM_\w+|INDEXES))\b|\bV\$SQL",
-    re.I,
-)
+_CATALOG = compile_pattern("catalog")
 _NEW_INDEX = re.compile(
     r"(?:\s|--[^\n]*\n)*(?:CREATE\s+(?:UNIQUE\s+|BITMAP\s+)?INDEX"
     r"|ALTER\s+TABLE\s+[^\s;]+\s+ADD\s+(?:UNIQUE\s+)?(?:INDEX|KEY))\b",
@@ -101,6 +100,8 @@ class Question:
     def __init__(self, original: str, parser: StatementParser) -> None:
         self.parser, self.dialect, self.original = parser, parser.dialect, original
         self.statement_class = self.classify(original) if original else None
+        #: The kinds of statements that may say the same.
+        self.classes = _SAME_CHANGES.get(self.statement_class or "", (self.statement_class,))
         self._is_script = False
         self.advised: int | None = None  # which alternative the answer itself recommends
         self.statements = (
@@ -208,7 +209,7 @@ class Question:
         return (
             candidate.role not in ASIDE
             and not self.is_quoted(candidate.sql)
-            and self.statement_class in (None, self.classify(candidate.sql))
+            and (self.statement_class is None or self.classify(candidate.sql) in self.classes)
         )
 
 
@@ -243,7 +244,7 @@ def choose_candidate(candidates: Sequence[Candidate], question: Question) -> str
             _CATALOG.search(question.original) or not _CATALOG.search(candidate.sql)
         ),
         lambda candidate: asked not in _CHANGES or question.is_change(candidate),
-        lambda candidate: asked is None or question.classify(candidate.sql) == asked,
+        lambda candidate: asked is None or question.classify(candidate.sql) in question.classes,
     )
     if question.advised is not None and question.advised < len(of_kind):
         return of_kind[question.advised].sql

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from evalcore.benchmarks.sql_markup import Block, read_table_row, split_fences
+from evalcore.benchmarks.sql_roles import drop_wrong, judge_item
 from evalcore.benchmarks.sql_text import starts_like_sql
 
 # Strings of program code.
@@ -99,11 +100,6 @@ _ADVISED = re.compile(r"recommend|best|chosen|selected|final|prefer|(?<!in)(?:va
 _RANKS = {"rank": 1, "priority": 1, "score": -1, "confidence": -1}
 
 
-def _is_advised(item: dict[Any, Any]) -> bool:
-    """Whether one of several objects is marked as the one to take."""
-    return any(value is True and _ADVISED.search(str(name)) for name, value in item.items())
-
-
 _MAX_NAME = 60  # characters
 
 
@@ -143,8 +139,8 @@ def _find_sql_field(value: Any, depth: int) -> list[Block]:
         lines = [item for item in value if isinstance(item, str)]
         if len(lines) == len(value) > 1 and not all(map(starts_like_sql, lines)):
             return _find_sql_field("\n".join(lines), depth - 1)
-        advised = [item for item in value if isinstance(item, dict) and _is_advised(item)]
-        value = advised or value
+        advised = [item for item in value if judge_item(item)]
+        value = advised or drop_wrong(value)
         ranked = {
             item[name] * sign: item
             for item in value
@@ -156,7 +152,8 @@ def _find_sql_field(value: Any, depth: int) -> list[Block]:
         return [Block("\n".join(f"{part.body.rstrip('; ')};" for part in parts))] if parts else []
     if not isinstance(value, dict):
         return []
-    fields = _select_by_number({str(name).lower(): item for name, item in value.items()})
+    named = {str(name).lower(): item for name, item in drop_wrong(value).items()}
+    fields = _select_by_number(named)
     for name in _FIELDS:
         inner = _find_sql_field(fields[name], depth - 1) if name in fields else []
         if inner:

@@ -6,44 +6,31 @@ Every pattern takes linear time in the length of the text.
 from __future__ import annotations
 
 import re
+import tomllib
+from pathlib import Path
+
+#: Words as regular expressions, verbose and without regard to case.
+PATTERNS = tomllib.loads(Path(__file__).with_name("sql_patterns.toml").read_text("utf-8"))
+
+
+def compile_pattern(name: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
+    """The pattern of that name in `sql_patterns.toml`: ⟨x⟩ there stands for the pattern x, ⟨x:y⟩
+    for x with groups called y."""
+    words = re.sub(r"⟨(\w+):(\w+)⟩", lambda m: PATTERNS[m[1]].replace("{}", m[2]), PATTERNS[name])
+    words = re.sub(r"⟨(\w+)⟩", lambda m: PATTERNS[m[1]], words)
+    return re.compile(words, re.I | re.X | flags)
+
 
 #: A first word that is English where one of these follows.
-ENGLISH = re.compile(
-    r"\s*(?:(?:with|use|start|if|from|set|do|call|select|replace|update|create|merge|comment|begin"
-    r"|(?:create\s+)?(?:table|function|procedure|trigger|view|index))"
-    r"\s+(?:the|this|that|an?|your|you|these|it|by|not|all\s+of|here|care|regard|respect|in|is|does)\b"
-    r"(?!\s*[.,(=*;]|\s+(?:as|set|from|join|inner|left|where|values)\b)"
-    r"|replace\s+\S+\s+(?:with|by)\s"
-    r"|(?:select|update|insert|delete|create|with)\s+(?:statements?|quer(?:y|ies)|clauses?)\b"
-    r"|(?:select|insert|update|delete|create|replace|merge|call|use|begin)\s*[:：](?=\s|\Z)"
-    r"|from\s+[\w.]+\s+import\b|(?:with|if)\s+[\w.]+(?:\([^\n]*\))?(?:\s+as\s+\w+|\s*==[^\n]+)?"
-    r":[ \t]*$"
-    r"|use\s+\w+(?:::|\s+qw\b))",  # code of another language
-    re.I | re.M,
-)
+ENGLISH = compile_pattern("english", re.M)
 _MARKDOWN = re.compile(r"\s*(?:#{1,6}\s|\*\*|__|•\s|>\s|\d{1,2}[.)、]\s|```|~~~|---+\s*$|\|)")
 #: An item of a list, which is no operator with its operand.
-_BULLET = re.compile(
-    r"[-*+]\s+(?:[`*\"“\[✓✔\u3400-\u9fff]|[A-Z][\w ]{0,40}(?:->|→|:)"
-    r"|(?:no|not|uses?|avoids?|removes?|adds?|replaces?|keeps?)\s+(?!(?:as|from|and|or|end)\b)[A-Za-z]"
-    r"|[A-Za-z'’-]+[:,]?\s+(?!(?:as|from|and|or|end|then|else|when|where|over|desc|asc|is|in|between"
-    r"|group|order)\b)[a-z`\"'=<>≤→-])"
-)
+_BULLET = compile_pattern("bullet")
 #: Letters of scripts that names in SQL are not written in as a rule: CJK, Cyrillic, Greek, ...
 _FOREIGN = re.compile("[\u0370-\u0dff\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 #: What begins no line of SQL: dashes, arrows to a word, emoji, double rules, labels of statements.
-_NO_CODE_LINE = re.compile(
-    "[\u2010-\u2015\u2190-\u2bff\U0001f000-\U0001faff]|->\\s+[A-Z]|={3,}|\\$ [a-z]"
-    r"|[A-Z][\w ,()#-]{0,40}[:：]\s*(?:SELECT|WITH|INSERT|UPDATE|DELETE|MERGE|CREATE)\s"
-)
-_HEADING = re.compile(
-    r"(?:explanations?|notes?|changes|why|done|reason(?:ing)?|rationale|key|summary|remarks?|usage"
-    r"|original|alternative(?:ly)?|index(?:es)?|output|here|this|that|these|it|the|and|but|so|or|if"
-    r"|i|in|for|on|as|because|since|where|when|both|let|hope|please|also|now|what|how|no|you|we"
-    r"|there|which|using|all|each|then|finally|with|to|by|first|second|example|result|thanks"
-    r"|optimi[sz]ed|converted|final|corrected|improved|rewritten|suggested|recommended)\b",
-    re.I,
-)
+_NO_CODE_LINE = compile_pattern("no_code_line")
+_HEADING = compile_pattern("prose_heading")
 SQL_LINE = re.compile(
     r"(?:AND|OR|ON|WHERE|FROM|SELECT|GROUP\s+BY|ORDER\s+BY|HAVING|LIMIT|OFFSET|FETCH|UNION|EXCEPT"
     r"|INTERSECT|MINUS|(?:LEFT|RIGHT|FULL|INNER|CROSS|NATURAL|STRAIGHT_)?\s*(?:OUTER\s+)?JOIN|SET"

@@ -1,134 +1,45 @@
 """What the words of an answer say of the SQL beside them: the answer, the original quoted again, an
-alternative, an example of use, a draft that is taken back, the alternative that is recommended.
+alternative, an example of use, a draft that is taken back, the alternative that is recommended, or
+that a table or an object calls right. The words are data: see `sql_patterns.toml`.
 
 Every pattern takes linear time in the length of the text.
 """
 
 from __future__ import annotations
 
+import html
+import json
 import re
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from evalcore.benchmarks.sql_prose import PATTERNS, compile_pattern
 
 # What the words before a candidate say of it; the last of them counts. Few are needed, as
 # the original is known by its text, examples of use and indexes by their kind.
 
-_ROLES: dict[str, tuple[str, ...]] = {
-    "final": (
-        r"final|corrected|convert|translat|optimi[sz]ed|rewrit|improved|better|answer|solution",
-        r"最终|转换后|优化后|改写后|改写为|答案|应为|修正|✅|✔|\bcorr[ei]g",
-    ),
-    "recommended": (
-        r"recommend(?:ed|ation)|recomendad|recommandé|preferred|empf[oe]hl|рекомендуем|\btl;?dr\b",
-        r"\bshort\s+answer\b",
-        r"推[荐奨薦]|おすすめ|추천|首选|[⭐★🏆🥇👍]",
-    ),
-    "original": (
-        r"original|you\s+(?:gave|provided|sent)|your\s+(?:query|sql|statement)|as\s+given",
-        r"(?:source|input)\s+(?:sql|query)|before\b(?!\s+(?:version\s+)?\d)",
-        r"原始|原\s*SQL|原语句|原查询|源\s*SQL|优化前|转换前|改写前",
-    ),
-    "alternative": (
-        r"^\W*or\b|alternativ|optional|another\s+(?:option|way|variant|version|possib)|variant",
-        r"(?:could|can|may|might)\s+(?:also|prefer|consider|try)|option\s+(?:b|2|two)",
-        r"if\s+you\s+(?:prefer|want|need|like|are)|instead,?\s+you",
-        r"(?<!but for )(?:older|earlier|previous)\s+(?:versions?|releases?)",
-        r"(?:prior\s+to|before)\s+(?:version\s+)?\d",
-        r"\d\w*\s+(?:and|or)\s+(?:earlier|older|below)",
-        r"\b(?:other|any|some|most|all)\s+(?:databases?|engines?|systems?|versions?|dialects?)\b",
-        r"(?:旧|低|早期)版本|以下版本|备选|另一种|另外|也可以|或者|如果需要|替代",
-    ),
-    "index": (r"index|indices", r"索引"),
-    "usage": (
-        r"usage|example|how\s+to\s+(?:use|call|run|test)|to\s+(?:test|verify|check|call|run)\b",
-        r"用法|示例|例如|调用|测试|验证",
-    ),
-    "rejected": (
-        r"wrong|incorrect|invalid|not\s+valid|does\s*n[o']t\s+work|avoid\b|do\s+not\s+use",
-        r"first\s+(?:attempt|try|draft|idea)|draft|initially|naive|considered|tempt(?:ed|ing)",
-        r"\b(?:had|if)\s+(?:I|we|you)\s+(?:had\s+)?(?:written|wrote|used)",
-        r"^\W*(?:(?:my|the)\s+)?(?:earlier|previous|prior)\s+(?:answer|attempt|draft|reply)\W*$",
-        r"错误|不正确|不要|初稿|草稿|第一版|不[能可应](?:这样|再)?写|不能这样|❌|✗",
-    ),
-}
 _ROLE = re.compile(
-    "|".join(f"(?P<{role}>{'|'.join(words)})" for role, words in _ROLES.items()), re.I
+    "|".join(f"(?P<{role}>{'|'.join(words)})" for role, words in PATTERNS["roles"].items()), re.I
 )
 #: Words by which what follows takes the place of what stood before it; a condition does not.
-_PROGRESS = re.compile(
-    r"""\b(?:step|v|version|attempt|draft|try|iteration)\s*(?:[2-9]|two|three|four|five)\b
-    | \b(?:second|third|next|new|another)\s+(?:attempt|try|draft|step)\b
-    | \b(?:then|next|now|finally|so|thus|therefore|hence|wait|hmm+|oops|sorry|actually)\b
-    | \b(?:instead(?!\s+of)|rather(?!\s+than)|correction|fix\w*|revis\w*|updated|must)\b
-    | \b(?:complete|whole|full|entire|combin\w*|together|assembl\w*|merg\w*|should)\b
-    | \b(?:edit(?:ed)?|update)\W{0,3}[:：]
-    | ^\W*(?!using\b|assuming\b|during\b|including\b)[a-z]{2,12}ing\b(?=.*[:：]\W*$)
-    | 第[二三四五六]步|步骤\s*[2-9二三四五六]|然后|接着|再|最后|因此|所以|于是|合并|完整|更正
-    | 改为|应该|整合|进一步|重新|等等|不对
-    | \b(?:besser|mejor|mieux|meilleur|meglio|melhor)\b""",
-    re.I | re.X,
-)
-_CONDITION_FIRST = re.compile(
-    r"""\W*(?:(?:note|tip|p\.?\s?s\.?|n\.?\s?b\.?|补充|注意|备注|提示|说明|另外|注)\W{1,3})?
-    (?:(?:if|for|on|when|where|should\s+you|unless|in\s+case)\b|如果|若|对于|当|在)""",
-    re.I | re.X,
-)
+_PROGRESS = compile_pattern("progress")
+_CONDITION_FIRST = compile_pattern("condition_first")
 #: Roles of what is no answer.
 ASIDE = ("original", "alternative", "index", "usage", "rejected")
 #: Words after a piece of code by which a model takes it back.
-_WITHDRAWN = re.compile(
-    r"""\W{0,8}(?:
-      # an exclamation
-      No\b\s*[,.!—–-]|(?:Wait|Hold\s+on|H+mm+|Oops|Correction|Errat(?:um|a))\b|Actually,
-      # an order to leave it out
-    | (?:scratch|strike|ignore|disregard|forget|discard|drop|undo)\s+
-      (?:that|this|it\b|the\s+(?:above|previous|last|first))
-      # what is wrong with the author
-    | I\s+(?:forgot|missed|overlooked|omitted|left\s+out|made\s+a)|my\s+(?:bad|mistake)\b
-    | (?:on|upon)\s+(?:second|further|closer)\s+(?:thought|look|inspection)
-    | let\s+me\s+(?:fix|redo|revise|correct|rewrite|retry|try\s+again)\b
-      # what is wrong with the code
-    | (?:but\s+)?(?:this|that|it)\s+(?:loses|fails|violates|misses|does\s*n[o'’]t|would|is\s+
-      (?:wrong|incorrect|slower|not\s+(?:right|correct|equivalent|valid)))\b
-    | but\s+(?:this|that|it)\s+(?!(?:is|has|works|runs|needs|requires|assumes|uses)\b)[a-z]+s\b
-      # what came of running it
-    | (?:(?:but|and)\s+)?(?:I\s+)?(?:g[eo]ts?|gives?|gave|fail(?:s|ed)|rais(?:es|ed)|threw|throws
-      |produce[sd]|ended|errors)\b[^\n]{0,30}?(?:error|exception)|(?:ORA-|ERROR\s)\d
-    | 勘误|更正|纠正|作废|收回|忽略上|重来|不对|等(?:等|一下|下)|慢着|这样不|这是错|报错
-    | 但(?:它|这|是这)[^\n]{0,20}(?:慢|差|错|次))""",
-    re.I | re.X,
-)
+_WITHDRAWN = compile_pattern("withdrawn")
 #: Words of a model that gives no answer; what it quotes then is only the question.
-_REFUSAL = re.compile(
-    r"""\b(?:I(?:\s+am|['’]m)?\s+(?:
-      sorry
-    | (?:can(?:not|['’]t|\s+not)|unable\s+to|not\s+able\s+to|won['’]t)\s+
-      (?:help|assist|optimi[sz]e|rewrite|convert|translate|provide|determine|answer)\b
-      (?!\s+(?:it|this)?\s*(?:any\s+)?(?:further|more|better)))
-    | (?:please|could\s+you)\s+(?:provide|share)\b)
-    | 抱歉|对不起|请(?:您|你)?(?:先)?提供
-    | (?:无法|不能)(?:提供|完成|改写|转换|回答|给出|确定)""",
-    re.I | re.X,
-)
-_UNCHANGED = re.compile(
-    r"""already|\bno\s+(?:change|rewrite|conversion|modification)|as\s+is\b
-    | identical|unchanged|compatible|无需|不需要|已经|已是|不变|相同|兼容""",
-    re.I | re.X,
-)
+_REFUSAL = compile_pattern("refusal")
+_UNCHANGED = compile_pattern("unchanged")
 #: How a text goes on that continues a list of questions instead of ending.
-_NEXT_QUESTION = re.compile(
-    r"""^\W{0,5}(?:
-      (?:(?:next|new|another)\s+)?
-      (?:question|problem|instruction|user|human|task|exercise|input|example|(?:test\s+)?case
-      |题目|问题|输入|示例|例题|例)\s*[\d一二三四]*\s*\W{0,3}[:：]
-    | SQL\s+for\s+[\w ]{2,30}:[ \t]*$|Convert\s+the\s+SQL\s+below)""",
-    re.I | re.M | re.X,
-)
+_NEXT_QUESTION = compile_pattern("next_question", re.M)
 _ADVISED_AGAINST = re.compile(r"\W*(?:don['’]t|do\s+not|never|not\s+to\s+be)\b", re.I)
 _IN_BRACKETS = re.compile(r"\([^()\n]*\)")
 
 
 def detect_candidate_role(before: str) -> str:
-    """What the words right before a candidate call it: one of `_ROLES`, "best" where they settle
-    it, "next" where it goes on from the one before it, "version 8" where it is for one, or ""."""
+    """What the words right before a candidate call it: a role, "best" where they settle it, "next"
+    where it goes on from the one before it, "version 8" where it is for one, or ""."""
     lines = [line for line in before.strip().split("\n") if line.strip()]
     if not lines:
         return ""
@@ -185,24 +96,10 @@ def is_refusal(text: str) -> bool:
 
 
 #: What a question begins with, which a model may only repeat.
-_INSTRUCTION = re.compile(
-    r"""\W*(?:please\s+|question:\s*)?(?:convert|translate|rewrite|optimi[sz]e)\s+
-      (?:the|this|to|it|into|from)\b
-    | \W*(?:请|将(?:以下|下面|下列))""",
-    re.I | re.X,
-)
-_ASKS_BACK = re.compile(
-    r"""\b(?:which|what|could\s+you|can\s+you|do\s+you|are\s+you|is\s+(?:the|your|this))\b
-      [^.?!\n]{0,160}\?
-    | (?:请问|哪个|哪种|什么|是否)[^。？?\n]{0,80}[？?]""",
-    re.I | re.X,
-)
+_INSTRUCTION = compile_pattern("instruction")
+_ASKS_BACK = compile_pattern("asks_back")
 
-_NEEDS_ANSWER = re.compile(
-    r"(?:^|(?<=[.!] ))(?:which|what|could\s+you|can\s+you)\b[^.?!\n]{0,160}\?"
-    r"|(?:请问|哪个|哪种|能否提供)[^。？?\n]{0,80}[？?]",
-    re.I | re.M,
-)
+_NEEDS_ANSWER = compile_pattern("needs_answer", re.M)
 
 
 def asks_back(text: str, sql: str) -> bool:
@@ -227,34 +124,9 @@ def find_next_question(text: str) -> int:
 # Advice on which of several alternatives to take.
 
 #: A name of one of several, as "option B"; the group that holds the B or 2 is to be named.
-_CHOICE = r"""(?:
-      \b(?:option|version|approach|alternative|method|solution|variant|rewrite|query|way|plan
-      |candidate|form|proposal|draft|attempt|opci[oó]n|opç[aã]o|opzione|variante|вариант\w*)\s+
-    | (?:案|방법|옵션|方案|方法|版本|写法|选项|方式|解法)\s*)[(（\#]?
-    (?P<{}>[A-E]|[1-5]|[一二三四五]|one|two|three)(?![A-Za-z0-9])"""
-_UNCONDITIONALLY = r"""(?![)）*]{0,3}\s*(?:only\s+)?
-    (?:if|when|for|where|as\s+long|unless|仅|只)\b)"""
-_NOT_NEGATED = r"(?<!not\ )(?<!n't\ )(?<!不)"
 #: The words of an advice, with what is advised after or before them.
-_RECOMMENDED = re.compile(
-    rf"""{_NOT_NEGATED}(?:
-      (?:recommend|prefer|suggest)\w{{0,6}}
-    | \b(?:go|went|going|stick|stay)\s+with
-    | (?:\bwould|['’]d|\b(?:so|thus|hence|therefore|please),?)\s+(?:use|choose|pick)
-    | \b(?:choose|pick)|\bfinal\s+(?:answer|choice|decision|verdict|pick)
-    | recom[ie]+ndo|recommande|empfehle|рекомендую
-    | 推[荐奨薦]|建议|首选|采用|选择|选用
-    )[^\n.。;!]{{0,40}}?{_CHOICE.format("after")}{_UNCONDITIONALLY}
-    | (?:^[ \t*_]*use|\b(?:use|choose|pick|best|better|prefer|recommend)\b[^\n.?]{{0,40}}\?)[ \t*_]*
-      {_CHOICE.format("settled")}(?=[ \t*_]*(?:[.!,;—–\n]|\Z|(?:because|since|as)\b))
-    | (?:选择?|推荐|采用|\b(?:pick|choose|recommend|prefer|go\s+with))[ *]*
-      (?P<letter>(?-i:[A-E]))(?!\w)
-    | {_CHOICE.format("before")}[^\n.。;!]{{0,40}}?(?<!not\ )(?<!不)(?:
-      (?:recommended|preferred|best\b|my\s+(?:choice|pick|answer)){_UNCONDITIONALLY}
-    | 推荐|首选|更优|最优|最佳|更好)""",
-    re.I | re.X | re.M,
-)
-_LABEL = re.compile(rf"^[^\w\n]{{0,12}}{_CHOICE.format('label')}", re.I | re.M | re.X)
+_RECOMMENDED = compile_pattern("recommended", re.M)
+_LABEL = compile_pattern("choice_label", re.M)
 
 
 def mark_recommendation(text: str) -> str:
@@ -262,31 +134,31 @@ def mark_recommendation(text: str) -> str:
     advices = list(_RECOMMENDED.finditer(text))
     if not advices:
         return _mark_named_heading(text)
-    label = next(word for word in advices[-1].groups() if word).lower()
-    marked = _LABEL.sub(
-        lambda m: m[0] + " (recommended)" if m["label"].lower() == label else m[0], text
-    )
-    headings = [h for h in _HEADING.finditer(text) if (h["mark"] or "").lower() == label]
-    return _mark_heading(text, headings[0]) if marked == text and len(headings) == 1 else marked
+    return mark_option(text, next(word for word in advices[-1].groups() if word), "recommended")
+
+
+_CHOSEN = compile_pattern("chosen")
+
+
+def mark_option(text: str, name: str, word: str) -> str:
+    """The text with a word in brackets in the heading of an option, called by its letter, its
+    number or its name."""
+    chosen = _CHOSEN.fullmatch(name.strip())
+    label = ((chosen["label"] or chosen["mark"]) if chosen else name.strip()).lower()
+    marked = _LABEL.sub(lambda m: f"{m[0]} ({word})" if m["label"].lower() == label else m[0], text)
+    headings = [
+        heading
+        for heading in _HEADING.finditer(text)
+        if label in ((heading["mark"] or "").lower(), (heading["name"] or "").strip().lower())
+    ]
+    one = marked == text and len(headings) == 1
+    return _mark_heading(text, headings[0], word) if one else marked
 
 
 #: What stands before one of several pieces of code: a short line above it, or the mark of an item.
-_CODE_BEGINS = r"(?:SELECT|WITH|INSERT|UPDATE|DELETE|MERGE|CREATE)\b"
-_HEADING = re.compile(
-    rf"""^[ \t#>*_]*+
-    (?:(?:option|version|variant|form)\s+)?[(\[]?(?P<mark>[A-Ea-e1-9])?(?(mark)[.)、:\]]+)[ \t*_]*+
-    (?: (?P<name>[^\W\d_][^\n.。;:：]{{2,50}}?)[ \t*_:：]*\n\s*+(?=```|~~~|{_CODE_BEGINS})
-    | (?(mark)\s*+(?=(?:(?:```|~~~)\w*+|[`*]{{0,3}})\s*+{_CODE_BEGINS})|(?!)))""",
-    re.M | re.X,
-)
+_HEADING = compile_pattern("code_heading", re.M)
 #: Words by which one of several is preferred to the others.
-_PREFERRED = re.compile(
-    r"""\bfinal\W{1,4}(?=[#№])|\b(?:wins?|winner|best|fastest|recommend\w*|prefer\w*|go(?:ing)?\s+with|choose|chose
-      |pick(?:ed)?|(?:should|would|['’]d)\s+use|use\s+the|(?:so|thus|therefore|hence|then)[, ]+use
-      |is\s+what\s+I|settle\s+(?:on|for)|decide\s+(?:on|for))\b
-    | 推荐|首选|采用|选用|选择|最优|最佳|更优""",
-    re.I | re.X,
-)
+_PREFERRED = compile_pattern("preferred")
 _MAX_HEADINGS = 12
 
 
@@ -303,12 +175,12 @@ def _mark_named_heading(text: str) -> str:
             advised |= named if len(named) == 1 else set()
     if len(advised) != 1:
         return text
-    return _mark_heading(text, headings[advised.pop()])
+    return _mark_heading(text, headings[advised.pop()], "recommended")
 
 
-def _mark_heading(text: str, heading: re.Match[str]) -> str:
+def _mark_heading(text: str, heading: re.Match[str], word: str) -> str:
     end = heading.end("name") if heading["name"] else heading.start() + len(heading[0].rstrip())
-    return f"{text[:end]} (recommended) {text[end:]}"
+    return f"{text[:end]} ({word}) {text[end:]}"
 
 
 def _is_named(heading: re.Match[str], sentence: str) -> bool:
@@ -323,22 +195,7 @@ _NEGATED = re.compile(r"\bnot?\b(?!\s+(?:exists|in|null)\b)|n['’]t\b|\bif\b|�
 #: Places by which an advice names one of several alternatives.
 _PLACES = {"first": 0, "former": 0, "second": 1, "third": 2, "latter": -1, "last": -1}
 _PLACES |= {"第一": 0, "前者": 0, "第二": 1, "第三": 2, "后者": -1, "最后": -1}
-_PLACE = r"""(?:
-      the\s+(?P<{0}>first|former|second|third|latter|last)
-      (?:\s+(?:one|query|version|form|rewrite|option|approach|statement|solution|variant|method)\b
-      |(?=[\s.,;]))
-    | (?P<{0}_zh>第[一二三](?=[种个条])|前者|后者|最后(?=一[种个条]))[种个条]?)"""
-_ADVISED = re.compile(
-    rf"""{_NOT_NEGATED}(?:
-      (?:recommend|prefer|suggest)\w{{0,6}}|\b(?:go|stick|stay)\s+with
-    | (?:\bwould|['’]d|\b(?:I|we)(?:['’]ll)?)\s+(?:use|choose|pick|take)
-    | 推荐|建议|首选|采用|选择|选
-    )[^\n.。;!]{{0,20}}?{_PLACE.format("after")}{_UNCONDITIONALLY}
-    | {_PLACE.format("before")}\s*(?:is|stays|being|should\s+be|更|最|为)[^\n.。;!]{{0,20}}?(?:
-      my\s+(?:pick|choice|favou?rite)|better|best|prefer|recommend|simpl|fast|closer|safer|clean
-    | 好|优|佳|推荐|简洁|快)""",
-    re.I | re.X,
-)
+_ADVISED = compile_pattern("advised_place")
 
 
 def find_advised_place(text: str) -> int | None:
@@ -348,3 +205,182 @@ def find_advised_place(text: str) -> int | None:
         return None
     named = [word for word in advices[-1].groups() if word]
     return _PLACES[named[0].lower()]
+
+
+# Verdicts on several options in the rows of tables and in objects.
+
+_VERDICT = compile_pattern("verdict")
+#: What a column or a field is called that says of each option whether it is right, or wrong.
+_ASKS_WRONG = compile_pattern("asks_wrong")
+_ASKS = compile_pattern("asks_verdict")
+_MAX_HEAD = 40  # characters
+_NAMES = ("id", "name", "option", "label", "letter", "value", "answer", "choice", "编号", "选项")
+
+
+class Verdict(NamedTuple):
+    """What is said of an option, and what the column or the field is called that says so."""
+
+    name: str
+    is_right: bool
+    asked: str = ""
+
+
+def read_verdict(value: Any) -> bool | None:
+    """What a cell or the value of a field says of an option, None for anything but yes or no."""
+    if not isinstance(value, str):
+        return value if isinstance(value, bool) else None
+    said = _VERDICT.match(value)
+    return said["wrong"] is None if said else None
+
+
+def _is_asked(head: str) -> bool:
+    return len(head) < _MAX_HEAD and _ASKS.search(head.replace("_", " ")) is not None
+
+
+def _judge_row(fields: Sequence[tuple[str, Any]]) -> tuple[bool | None, str]:
+    """Whether all fields that say so call an option right, and the name of the last of them."""
+    said = [(name, read_verdict(value)) for name, value in fields if _is_asked(name)]
+    rights = [
+        right is not (_ASKS_WRONG.search(name.replace("_", " ")) is not None)
+        for name, right in said
+        if right is not None
+    ]
+    return (all(rights), said[-1][0]) if rights else (None, "")
+
+
+# Tables.
+
+_MARKDOWN = r"(?m:^[^\n|]*\|[^\n]*\n[ \t]*[|+:]{0,2}[ \t]*:?-[-:|+ \t]*(?:\n[^\n|]*\|[^\n]*)++)"
+_TABLE = re.compile(rf"{_MARKDOWN}|<table\b(?:[^<]|<(?!/?table\b))*+(?:</table>|\Z)", re.I)
+
+
+def split_html_rows(markup: str) -> list[list[str]]:
+    """The rows of a table of HTML as texts."""
+    rows = [re.split(r"<t[hd]\b[^<>]*>", row, flags=re.I) for row in re.split(r"(?i)<tr\b", markup)]
+    texts = [
+        [re.sub(r"</?[A-Za-z][^<>]*>", "", cell) for cell in row[1:]] for row in rows if row[1:]
+    ]
+    return [[html.unescape(text).strip() for text in row] for row in texts]
+
+
+def _split_rows(table: str) -> list[list[str]]:
+    if table[0] == "<":
+        return split_html_rows(table)
+    lines = [re.split(r"(?<!\|)\|(?!\|)", line.strip().strip("|")) for line in table.split("\n")]
+    return [[cell.strip() for cell in line] for line in (lines[0], *lines[2:])]
+
+
+def settle_tables(text: str) -> tuple[str, list[Verdict]]:
+    """The text with the tables that judge options cut to what they call right, and the verdicts."""
+    verdicts: list[Verdict] = []
+
+    def cut_table(table: re.Match[str]) -> str:
+        rows = _split_rows(table[0])
+        if rows and not any(map(_is_asked, rows[0])) and read_verdict(rows[0][-1]) is not None:
+            rows.insert(0, [""] * (len(rows[0]) - 1) + ["verdict"])  # a table without a head
+        columns = [list(column) for column in zip(*rows, strict=False)]
+        for head, *options in (rows, columns) if rows else ():
+            judging = [n for n, name in enumerate(head) if n and _is_judging(name, n, options)]
+            judging = judging or [0] * _is_judging(head[0], 0, options)
+            if not judging:
+                continue
+            kept = [n for n in range(len(head)) if n not in judging]
+            left = [[head[n] for n in kept]]
+            for option in options:
+                right, asked = _judge_row(
+                    [(head[n], option[n]) for n in judging if n < len(option)]
+                )
+                cells = [option[n] for n in kept if n < len(option)]
+                if right is not None and cells:
+                    verdicts.append(Verdict(cells[0].strip("*_` "), right, asked))
+                left += [cells] if right is not False else []
+            return _write_rows(left)
+        return table[0]
+
+    return _TABLE.sub(cut_table, text), verdicts
+
+
+def _is_judging(name: str, column: int, options: Sequence[Sequence[str]]) -> bool:
+    """Whether a column judges: its head asks for it, and all of its cells are verdicts."""
+    cells = [option[column] for option in options if column < len(option) and option[column]]
+    return bool(cells) and _is_asked(name) and all(read_verdict(cell) is not None for cell in cells)
+
+
+def _write_rows(rows: list[list[str]]) -> str:
+    """A table in Markdown, one of a single column as lines."""
+    head, *options = rows
+    if len(head) == 1:
+        return "\n".join(f"{head[0]}: {cell}" for option in options for cell in option)
+    lines = [f"| {' | '.join(' '.join(cell.split()) for cell in row)} |" for row in rows]
+    return "\n".join([lines[0], "|---" * len(head) + "|", *lines[1:]]) if options else ""
+
+
+# Objects.
+
+
+def judge_item(item: Any) -> bool | None:
+    """Whether an object calls itself right, None where it says neither."""
+    fields = [(str(name), value) for name, value in item.items()] if isinstance(item, dict) else []
+    return _judge_row(fields)[0]
+
+
+def find_object_verdicts(value: Any, depth: int = 4) -> Iterator[Verdict]:
+    """What an object says of the options in it: `{"A": false, "B": true}`, objects with a field
+    that judges them, by the name of the option or in a list."""
+    if isinstance(value, dict):
+        options = [(str(name), item) for name, item in value.items()]
+    elif isinstance(value, list):
+        options = [(_name_item(item), item) for item in value]
+    else:
+        return
+    is_one = isinstance(value, dict) and any(map(_is_asked, map(str, value)))  # judges itself
+    if len(options) > 1 and not is_one:
+        said = [(name, read_verdict(item), judge_item(item)) for name, item in options]
+        if all(a is not None or b is not None for _, a, b in said):
+            for name, plain, inner in said:
+                yield Verdict(name, bool(plain) if inner is None else inner)
+            return
+    for _, item in options[:40] if depth else ():
+        yield from find_object_verdicts(item, depth - 1)
+
+
+def _name_item(item: Any) -> str:
+    fields = item if isinstance(item, dict) else {}
+    return next((str(fields[name]) for name in _NAMES if name in fields), "")
+
+
+def drop_wrong(value: Any) -> Any:
+    """A list or an object without the options that it calls wrong, where something is left."""
+    if isinstance(value, dict):
+        return {n: v for n, v in value.items() if judge_item(v) is not False} or value
+    return [item for item in value if judge_item(item) is not False] or value
+
+
+_MAX_OBJECTS = 20
+#: What a line or a sentence says of an option.
+_SAID = compile_pattern("said_of_choice", re.M)
+_OBJECT = re.compile(r"\[\s*\{|\{")
+
+
+def mark_options(text: str) -> str:
+    """The text without the rows that it calls wrong, with "(wrong)" and "(recommended)" in the
+    headings of the options that its tables and its objects judge."""
+    text, verdicts = settle_tables(text)
+    for said in _SAID.finditer(text):
+        if (is_right := read_verdict(said["says"])) is not None:
+            verdicts.append(Verdict(said["label"] or said["mark"], is_right))
+    position = 0
+    for _ in range(_MAX_OBJECTS):
+        start = _OBJECT.search(text, position)
+        if start is None:
+            break
+        try:
+            value, position = json.JSONDecoder(strict=False).raw_decode(text, start.start())
+            verdicts += find_object_verdicts(value)
+        except (ValueError, RecursionError):
+            position = start.end()
+    best = next((verdict.name for verdict in verdicts if verdict.is_right), None)
+    for name, is_right, _ in verdicts[:_MAX_OBJECTS] if best != "" else ():
+        if name == best or not is_right:
+            text = mark_option(text, name, "recommended" if is_right else "wrong")
+    return text

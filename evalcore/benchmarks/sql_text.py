@@ -13,7 +13,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from evalcore.benchmarks.sql_prose import ENGLISH, SQL_LINE, looks_like_prose
+from evalcore.benchmarks.sql_prose import ENGLISH, SQL_LINE, compile_pattern, looks_like_prose
 
 _VERBS = (
     "SELECT WITH VALUES TABLE INSERT UPDATE DELETE MERGE REPLACE UPSERT CREATE ALTER DROP TRUNCATE "
@@ -28,16 +28,7 @@ _INVISIBLE = re.compile(
 )
 _JOINERS = re.compile("(?<=[\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?=[\x00-\x7f])")
 _WIDE_SPACES = re.compile("'[^'\n]*'|[\u00a0\u2000-\u200a\u202f\u3000]")
-_ROUTINE = re.compile(
-    r"\A[\s(;]*(?:--[^\n]*\n\s*)*(?:DROP\s+(?:FUNCTION|PROCEDURE|TRIGGER|EVENT)\s[^;\n]{1,200};"
-    r"\s*(?:--[^\n]*\n\s*)*(?=DELIMITER\b|CREATE\b))?"
-    r"(?:(?:IF\s+(?:OBJECT_ID|EXISTS)\b[^;]{1,300}?\bDROP\s+\w+\s+[\w.\[\]]+|USE\s+\S+"
-    r"|SET\s+(?:ANSI_NULLS|QUOTED_IDENTIFIER|NOCOUNT)\s+ON)[ \t]*;?\s*(?:\bGO\s+)?"
-    r"(?:--[^\n]*\n\s*)*){0,4}"
-    r"(?:DELIMITER\b|DECLARE\b|BEGIN\b(?!\s*(?:;|TRAN|WORK\b))|DO\s+\$|CREATE\s+(?:OR\s+(?:REPLACE|ALTER)\s+)?"
-    r"(?:DEFINER\s*=\s*\S+\s+|(?:NON)?EDITIONABLE\s+)*(?:FUNCTION|PROC|PROCEDURE|TRIGGER|PACKAGE|EVENT)\b)",
-    re.I,
-)
+_ROUTINE = compile_pattern("routine")
 # brackets and characters that a parser is given
 _MAX_BRACKET_DEPTH, _MAX_PARSED_LENGTH = 80, 30_000
 
@@ -117,13 +108,7 @@ _CODE = re.compile(
     re.I,
 )
 #: After these a statement goes on.
-_UNFINISHED = re.compile(
-    r"(?:[,(=<>+*/|-]|\b(?:SELECT|DISTINCT|FROM|WHERE|AND|OR|ON|BY|AS|SET|VALUES|IN|JOIN|HAVING"
-    r"|NOT|LIKE|BETWEEN|UNION|(?<!BY )ALL|WITH|INTO|UPDATE|TABLE|CASE|WHEN|THEN|ELSE|LIMIT|USING"
-    r"|BEGIN|IS))"
-    r"\s*\Z",
-    re.I,
-)
+_UNFINISHED = compile_pattern("unfinished")
 #: After a blank line these begin another statement, unless the text parses as one.
 _NEXT_STATEMENT = re.compile(r"[^;\s]\n[ \t]*\n\s*(?:SELECT|WITH|UPDATE|DELETE|CREATE)\b", re.I)
 _MAX_COMMENT_LINES = 12  # looked past for where a statement stops
@@ -166,15 +151,7 @@ def split_statements(sql: str, dialect: str) -> list[str]:
     return [part for part in statements if not is_only_comments(part)]
 
 
-_CLIENT_COMMAND = re.compile(
-    r"^[ \t]*(?:GO(?:[ \t]+\d+)?|/|SHOW[ \t]+ERRORS?|SET[ \t]+(?:SERVEROUTPUT|ECHO|FEEDBACK|DEFINE"
-    r"|TIMING|LINESIZE|PAGESIZE|NOCOUNT|AUTOTRACE|HEADING|TERMOUT|VERIFY|LONG|STATISTICS|SHOWPLAN_\w+"
-    r"|ANSI_NULLS|QUOTED_IDENTIFIER)\b(?![ \t]*[=.])[^\n;]*|WHENEVER[ \t]+SQLERROR\b[^\n]*"
-    r"|USE[ \t]+[\w\[\]`\"]+|\\[a-z]{1,10}\b[^\n]*"
-    r"|\.(?:mode|headers?|tables|schema|open|read|quit|exit|timer|output|width|echo)\b[^\n]*|QUIT|EXIT)"
-    r"[ \t]*;?[ \t]*$",
-    re.I | re.M,
-)
+_CLIENT_COMMAND = compile_pattern("client_command", re.M)
 
 
 def drop_client_commands(sql: str, dialect: str) -> str:
@@ -192,13 +169,7 @@ def drop_client_commands(sql: str, dialect: str) -> str:
 
 
 #: Words that open and close the blocks of a routine, and what hides such words.
-_BLOCK_WORDS = re.compile(
-    r"(?P<hidden>'(?:[^']|'')*+(?:'|\Z)|\"[^\"\n]*\"|`[^`]*`|--[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z))"
-    r"|(?P<dollar>\$(?:[A-Za-z_]\w*)?\$)|(?P<opens>\b(?:BEGIN(?!\s*(?:;|TRAN|WORK\b))|CASE)\b)"
-    r"|(?P<closes>\bEND\b(?!\s+(?:IF|LOOP|WHILE|REPEAT|FOR)\b)(?:\s+(?:CASE|TRY|CATCH)\b)?)"
-    r"|(?P<stop>;)",
-    re.I,
-)
+_BLOCK_WORDS = compile_pattern("block_words")
 #: What may stand between the last word of a routine and its end.
 _AFTER_END = re.compile(
     r"[ \t]*(?:[\w.\"`]+(?=[ \t]*(?:[;/$|@]|\n|\Z)))?[ \t]*(?:(?:;|//|\$\$|[|@#/]{1,2})[ \t]*)*"
@@ -224,11 +195,7 @@ _LABELLED_DEFINITION = re.compile(
     r"^\W*[A-Z\u3400-\u9fff][^\n;()=']{2,60}[:：]\W*\n(?=\s*(?:CREATE|DELIMITER)\b)", re.M
 )
 #: A batch of commands of a client after the one that defines something.
-_USAGE_BATCH = re.compile(
-    r"^[ \t]*GO[ \t]*\n(?:\s|--[^\n]*\n|/\*(?:[^*]|\*(?!/))*+\*/)*+"
-    r"(?:EXEC|EXECUTE|SELECT|PRINT|DECLARE|INSERT|UPDATE|DELETE)\b(?![^;]{0,500}\bCREATE\s+(?:OR\s+ALTER\s+)?(?:PROC|FUNCTION|TRIGGER|VIEW))",
-    re.I | re.M,
-)
+_USAGE_BATCH = compile_pattern("usage_batch", re.M)
 _BATCH_END = re.compile(r"^[ \t]*(?:END\b[^\n]*|GO[ \t]*)$", re.I | re.M)
 
 
@@ -302,11 +269,7 @@ def _is_after_routine(text: str, end: int) -> bool:
 
 
 #: Marks of Chinese sentences, two words in a row of a script that is no name's, a label.
-_SENTENCE = re.compile(
-    "[：。！？、]|,\\s*(?:这样|因为|其中|从而|避免|以便)"
-    "|[\u0370-\u0dff]{2,} +[\u0370-\u0dff]{2,}|^[ \t]*[A-Za-z]+:[ \t]*$",
-    re.M,
-)
+_SENTENCE = compile_pattern("sentence", re.M)
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|--[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z)")
 #: What sqlglot does not know of SQL Server's changes.
 _OUTPUT_CLAUSE = re.compile(
@@ -364,11 +327,7 @@ def _measure_bracket_depth(sql: str) -> int:
 
 
 #: A remark in brackets after a statement, in words.
-_TRAILING_REMARK = re.compile(
-    r"[ \t]\((?!select|with|values|partition|order)[A-Za-z'’-]+(?:[ ,]+[\w'’-]+){1,20}[.!]?\)"
-    r"\.?\s*\Z",
-    re.I,
-)
+_TRAILING_REMARK = compile_pattern("trailing_remark")
 _OPENING = re.compile(r"\s*(?:BEGIN|START)(?:\s+(?:TRAN\w*|WORK))?\s*;?\s*", re.I)
 _LABEL_LINE = re.compile(r"\n[ \t]*\n[ \t]*[A-Z][\w ]{2,40}[:：][ \t]*\n")
 #: What ends a block of code in the markup of wikis, forums and documents.
@@ -387,30 +346,10 @@ def _cannot_continue(text: str, end: int) -> bool:
     )
 
 
-_VERB_IN_PROSE = (
-    "(?:is|are|was|were|replaces?|becomes?|uses?|works?|limits?|gives?|returns?|keeps?|means"
-    "|ensures?|avoids?|handles?|filters?|removes?|makes?|can|will|must|should)"
-)
 #: Lines that no statement goes on with: fields of YAML, marks of a merge, brackets, words.
-_CANNOT_CONTINUE = re.compile(
-    r"\s*(?:[\w-]+(?: [\w-]+){0,3}[:：](?![:=])|[a-z_]+ ?= ?[a-z]+[ \t]*(?:\n|\Z)"
-    r"|[<>=~^%#|_]{3,}|(?:`{2,}|'{3,}|\"{3,}|\{/?\w+\})[ \t]*(?:\n|\Z)|[\]}\\<]"
-    rf"|[A-Z][a-z]+ [a-z]+ [a-z]+|[A-Z][A-Z0-9_ ()+<>=*,.]* {_VERB_IN_PROSE} "
-    r"(?!(?i:(?:not )?(?:null|true|false|json|distinct))\b))"
-)
+_CANNOT_CONTINUE = compile_pattern("cannot_continue")
 #: Words after a statement on its last line, which no statement that is cut off could go on with.
-_TAIL = re.compile(
-    r"""(?:
-      [ ]and[ ](?=(?:you|it|this|that|then|we|returns?|gives?|gets?|yields?|check|see)[ ])
-    | [ ](?:y|und|et|och|и)[ ](?!(?i:join|left|right|full|inner|cross|where|group|order|on|using
-      |union|limit|having|natural|set)\b)(?=[^\W\d_]{1,30}[ ][^\W\d_])
-    | ,?[ ](?:ce[ ]qui|que|was|which|qui|che|что|котор\w+|wobei|damit|wodurch|afin|para)[ ]
-    | [ ][-–—][ ](?=(?:[^\W\d_]{1,30}[ ]){2}[^\W\d_])
-    | [ ](?:\[\d{1,2}\])+(?=\s)|[ ]?[☀-➿\U0001f300-\U0001faff]
-    )[^\n=<>(*]{0,300}(?=\n|\Z)
-    | [ ](?:Done|Enjoy|Thanks|Cheers|OK|End)[.!]\s*\Z""",
-    re.X,
-)
+_TAIL = compile_pattern("tail")
 
 
 def cut_trailing_prose(text: str, parser: StatementParser) -> str:

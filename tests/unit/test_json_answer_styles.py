@@ -26,6 +26,10 @@ METRICS = {
     "class2": "sql_identification",
     "table2": "execution_accuracy",
     "plan2": "explain_detection",
+    "ddl": "sql_identification",
+    "bool": "execution_accuracy",
+    "flags": "execution_accuracy",
+    "text": "execution_accuracy",
 }
 
 

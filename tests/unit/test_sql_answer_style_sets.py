@@ -278,8 +278,13 @@ def test_all_authored_statements_are_read_whole_in_every_wrapper() -> None:
         "A)\n```sql\n" * 15_000 + "choose option B",
         "CREATE PROCEDURE p AS BEGIN \\n" + "\\n" * 60_000,
         "CREATE INDEX i ON t (a);\n" * 6_000,
+        "| Option | Correct? |\n|---|---|\n| A | no |\n\n" * 3_000,
+        "| Correct? |\n|---|\n" + "| no |\n" * 20_000,
+        "<table><tr><td>" * 9_000,
+        '{"A": false, "B": [' * 8_000,
+        "Option A: wrong. " * 8_000,
     ],
-    ids=range(38),
+    ids=range(43),
 )
 def test_a_hostile_answer_is_read_at_all(text: str) -> None:
     """Repetitions that a pattern of more than linear time would not end on."""

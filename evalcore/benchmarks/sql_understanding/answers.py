@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
+from types import NoneType
 from typing import Any
 
 from evalcore.i18n import Note
@@ -42,7 +43,10 @@ def _compare_table_answer(sample: Sample, answer: dict[str, Any]) -> ComparisonR
         columns=tuple(map(str, expected["columns"])), rows=tuple(map(tuple, expected["rows"]))
     )
     columns = tuple(map(str, answer.get("columns") or ()))
+    rows = _read_numbers(rows, want)
     width = {len(row) for row in rows}
+    if not columns and not rows:
+        columns = want.columns
     if not columns and len(width) == 1:
         columns = want.columns if width == {len(want.columns)} else ("?",) * width.pop()
     got = ResultTable(columns=columns, rows=tuple(map(tuple, rows)))
@@ -61,6 +65,26 @@ def _compare_table_answer(sample: Sample, answer: dict[str, Any]) -> ComparisonR
         },
         evidence=(_table_section(want, got, diff),),
     )
+
+
+#: A number as people write it, with separators of thousands and a currency.
+_GROUPED = re.compile(r"([+-]?)[$€£¥]?\s?((?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)\s?[€$£¥]?")
+
+
+def _read_numbers(rows: list[list[Any]], want: ResultTable) -> list[list[Any]]:
+    """The rows with plain numbers in the columns that hold nothing but numbers."""
+    columns = zip(*want.rows, strict=True)
+    numeric = [
+        n for n, cells in enumerate(columns) if {*map(type, cells)} <= {int, float, NoneType}
+    ]
+
+    def read_number(column: int, cell: Any) -> Any:
+        if column not in numeric or not isinstance(cell, str) or cell.lower() in ("none", "null"):
+            return None if column in numeric and isinstance(cell, str) else cell
+        number = _GROUPED.fullmatch(cell)
+        return number[1] + number[2].replace(",", "") if number else cell
+
+    return [[read_number(column, cell) for column, cell in enumerate(row)] for row in rows]
 
 
 def _list_answer_rows(answer: dict[str, Any]) -> list[list[Any]] | None:

@@ -23,7 +23,17 @@ import yaml
 
 from evalcore.benchmarks.answer_scoring import LIMIT, ExtractionKind, extract_code_blocks
 from evalcore.benchmarks.sql_markup import Block, split_fences, strip_thinking
-from evalcore.benchmarks.sql_roles import is_aside
+from evalcore.benchmarks.sql_prose import compile_pattern
+from evalcore.benchmarks.sql_roles import (
+    Verdict,
+    drop_wrong,
+    find_object_verdicts,
+    is_aside,
+    judge_item,
+    read_verdict,
+    settle_tables,
+    split_html_rows,
+)
 from evalcore.records import Record
 from evalcore.sqlkit.result_tables import to_json_cell
 from evalcore.sqlkit.syntax import STATEMENT_TYPES
@@ -45,15 +55,24 @@ def extract_json_answer(text: str, fields: Sequence[str]) -> Extraction:
     """The object with most of `fields`, which is not offered as an example or an alternative; among
     equals the last, since models correct themselves."""
     strict = _parse_json(text.strip())
-    if isinstance(strict, dict) and any(field in strict for field in fields):
-        return Extraction(kind="strict", value=strict)
+    given = strict if isinstance(strict, dict) and any(name in strict for name in fields) else {}
+    if given and not any(isinstance(given.get(name), dict | list) for name in _PLAIN):
+        return Extraction(kind="strict", value=given)
     visible = strip_thinking(text)[-LIMIT:]
     visible = _LATEX.sub(r"\1", _REMARK.sub("", visible))
     visible = unquote(visible) if "%7B" in visible.upper() else visible
     readings = (visible, _replace_odd_characters(visible), visible.replace('\\"', '"'))
     for reading in dict.fromkeys(readings):
+        verdicts: list[Verdict] = []
+        if _PLAIN & set(fields):
+            reading, verdicts = settle_tables(reading)
+        said = _list_syntax_verdicts(reading, verdicts, fields)
+        value = _find_best_object(reading, fields)
+        if not value and len(said) > 1:
+            return Extraction(kind="none")
         value = (
-            _find_best_object(reading, fields)
+            value
+            or ({fields[0]: "yes" if True in said else "no"} if said else None)
             or _read_rows(reading, fields)
             or _read_labelled_words(reading, fields)
             or _read_yaml(reading, fields)
@@ -69,11 +88,7 @@ def extract_json_answer(text: str, fields: Sequence[str]) -> Extraction:
 
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 #: Where an object is only mentioned: in brackets, as what would be otherwise, as a form.
-_MENTIONED = re.compile(
-    r"\([^()\n]*\Z|\b(?:would|could|might|may)\s+(?:be|get|have|give|return|become)\b[^\n{}]{0,40}\Z"
-    r"|\b(?:without|if|otherwise|had|were)\b[^\n.{}]{0,100}\bwould\b[^\n{}]{0,60}\s*\Z",
-    re.I,
-)
+_MENTIONED = compile_pattern("mentioned")
 _BETWEEN_FORMS = re.compile(r"\W*(?:or|或者?|vs|versus)\W*", re.I)
 
 
@@ -89,6 +104,8 @@ def _find_best_object(text: str, fields: Sequence[str]) -> dict[str, Any] | None
         if not any(field in lowered for field in fields):
             continue
         parsed = _parse_object(candidate)
+        if fields[0] == "sql_type" and judge_item(parsed) is False:
+            continue
         value = _select_fields(parsed, fields) if parsed else None
         is_meant = not is_aside(before) and _MENTIONED.search(before) is None
         if best and value and not set(best) & set(value) and len(fields) > 1:
@@ -124,24 +141,68 @@ def _select_fields(value: Any, fields: Sequence[str], depth: int = 3) -> dict[st
         }
         if any(field in spelled for field in fields):
             names = {name: spelling for spelling, name in spelled.items() if spelling in fields}
-            return {names.get(name, str(name)): part for name, part in value.items()}
-        value = list(value.values())
+            named = {names.get(name, str(name)): part for name, part in value.items()}
+            return {
+                name: _unwrap_field(part) if name in _PLAIN else part
+                for name, part in named.items()
+            }
+        value = list((drop_wrong(value) if len(fields) > 1 else value).values())
     if not isinstance(value, list) or not depth:
         return None
+    value = drop_wrong(value) if len(fields) > 1 else value
     inner = (_select_fields(part, fields, depth - 1) for part in value[:40])
     return next((part for part in inner if part), None)
+
+
+_PLAIN = frozenset(("has_syntax_error", "sql_type", "statement_type"))  # fields that hold a word
+_HOLDS = ("value", "answer", "result", "verdict", "label", "type", "name")
+
+
+def _unwrap_field(value: Any) -> Any:
+    """The one option that the object of a field calls right, or the word that it holds."""
+    options = list(find_object_verdicts(value))
+    right = [option.name for option in options if option.is_right]
+    if len(right) == 1:
+        return right[0]
+    held = [value[name] for name in _HOLDS if name in value] if isinstance(value, dict) else []
+    return held[0] if held and not options else value
+
+
+_VALIDITY = re.compile(r"\b(?:in)?valid|syntax|syntactic|\bpars|语法|合法", re.I)
+
+
+def _list_syntax_verdicts(text: str, verdicts: list[Verdict], fields: Sequence[str]) -> set[bool]:
+    """Whether there is an error, as tables and objects say that judge the answers, statements or
+    clauses."""
+    if list(fields) != ["has_syntax_error"]:
+        return set()
+    objects = [_parse_object(span) for _, span in _find_object_texts(text)]
+    verdicts = [*verdicts, *(found for part in objects for found in find_object_verdicts(part))]
+    said: set[bool] = set()
+    are_valid: list[bool] = []
+    for name, is_right, asked in verdicts:
+        answer, claim = read_verdict(name), _CLAIM.search(name)
+        if answer is not None:
+            said.add(answer is is_right)
+        elif claim is not None:
+            said.add((claim.lastgroup in ("faulty", "invalid")) is is_right)
+        elif _VALIDITY.search(f"{name} {asked}"):
+            are_valid.append(is_right)
+    return said | {not all(are_valid)} if are_valid else said
 
 
 #: A word after the name of a field, which may be followed by a remark in brackets.
 _LABELLED = r"""
     (?<![/\w]){}(?!\w)[^\w\n]{{0,6}}(?:[(（][^()（）\n]{{0,20}}[)）])?[^\w\n]{{0,6}}
     (?:[:：=>|\"]|\b(?:is|are)\b|[为是])[^\w\n]{{0,8}}(\w++)(?!\W{{0,4}}(?:or\b|或)|[|/]\w)"""
+_FORMS = re.compile(r"\{[^{}]*+\}(?:\W*(?:or|或者?|vs|versus)\W*\{[^{}]*+\})+", re.I)
 _TABULAR = frozenset(("columns", "rows", "steps"))  # fields that no single word fills
 
 
 def _read_labelled_words(text: str, fields: Sequence[str]) -> dict[str, Any] | None:
     """The one word that follows the name of each field, in lines, tags, cells, calls or prose."""
     said: dict[str, list[str]] = {}
+    text = _FORMS.sub("", text)
     for field in fields:
         words = re.findall(_LABELLED.format(_label(field)), text, re.I | re.X)
         if field in _TABULAR or not words or re.search(rf'"{words[-1]}\Z', text):  # cut
@@ -160,67 +221,12 @@ def _label(field: str) -> str:
 
 # A syntax verdict in words.
 
-_YES = r"yes|true|是的?|有|存在|はい|sí|oui|ja|sim|да|네|tak|不合法|非法"
-_NO = r"no(?!ne\b)|false|否|没有|无|不存在|いいえ|non|nein|não|нет|아니(?:요|오)|nie|合法"
 #: "Valid" behind a label; without one it may be said of the question.
-_VALID = r"valid(?(label)(?:\s+sql)?|\s+sql)"
 #: The yes or no that an answer, its last line, or what follows a label or a question begins with.
-_WORD = re.compile(
-    rf"""(?:
-      \A|\n\s*\Z
-    | (?P<label>
-        \b(?:answer|verdict|conclusion|result)\s*(?:is\b|[:：=])
-      | (?:答案|结论|结果|判断)[是为]?\s*[:：]?|\\boxed\{{|[?？]\s)
-    | (?P<last>\n)(?=[^\n]*\Z))
-    (?:[^\w\n]|\n(?!\n)|(?:text|json|(?:final\s+)?answer)\b|\([A-D]\)|\b[A-D][).])*+
-    (?:(?P<yes>{_YES}|in{_VALID})|(?P<no>{_NO}|{_VALID}))
-    (?=[*_`\"'\]}}$]*\s*(?:[.,;:!。，；：、—–(（\n]|-\s|</|\Z))""",
-    re.I | re.X,
-)
+_WORD = compile_pattern("yes_or_no")
 #: Claims in sentences, the clean ones first, as they hold the words of the others.
-_CLAIM = re.compile(
-    r"""(?P<clean>
-      (?:\b(?:no|without|free\s+of|zero|not\s+an?)|n['’]t\s+an?|没有|无|不存在
-      |(?:\bnot|n['’]t|\bcannot|\bnever)\s+(?:have|has|contain|see|find|spot|any)(?:\s+(?:an?|any))?)
-      \s*(?:\b\w+\s+)?(?:syntax|syntactic(?:al)?|grammar|grammatical)\s+
-      (?:error|mistake|problem|issue)s?
-    | (?<!not\s)(?<!n't\s)\bsyntactically\s+(?:\w+ly\s+)?(?:correct|valid|fine|ok)\b
-    | \bsyntax\s+is\s+(?:correct|valid|fine|ok)\b
-    | (?:(?<!不)存在不|无|没有|不存在|不含有?|不包含|未发现|没)(?:任何|明显)?的?
-      (?:语法|句法)(?:错误|问题)
-    | 语法(?:上)?(?:是|完全)?(?:正确|无误|没有?(?:错误|问题)|合法)
-    | 構文(?:エラー|の誤り|上の問題)[はがも]*(?:あり|見つかり|存在し|含まれてい)ません
-    | 構文(?:エラー|の誤り|上の問題)[はがも]*(?:ない|なし|無し)|構文[はも的に]*正しい
-    | \b(?:no|sin|não|sem|ne|pas|sans|aucune?|kein\w*|ohne|nessun|senza|нет|без|не)\b[^.,;\n]{0,30}?
-      (?:\berro(?:r|rs|re|res|ri)?s?\s+d[ei]\s+sinta\w+|\berreurs?\s+de\s+syntaxe
-      |\bSyntaxfehler|\bсинтаксическ\w+\s+ошиб\w+)
-    | \b(?:brak|nie\s+(?:ma|zawiera))\s+błęd\w+\s+składni
-    | \bсинтаксическ\w+\s+ошиб\w+\s+(?:нет|не\s)|구문\s*(?:오류|에러)[가는이도]?\s*없)
-    | (?P<faulty>
-      \b(?:syntax|syntactic(?:al)?|grammar)\s+(?:error|mistake)s?
-    | \b(?:not\s+|n['’]t\s+)syntactically\s+(?:correct|valid)
-    | \bsyntactically\s+(?:in(?:correct|valid)|wrong)
-    | (?:语法|句法)(?:错误|有误|不正确|有问题|存在问题)
-    | 構文(?:エラー|の誤り)|\berro(?:r|rs|re|res|ri)?s?\s+d[ei]\s+sinta\w+
-    | \berreurs?\s+de\s+syntaxe|\bSyntaxfehler|\bсинтаксическ\w+\s+ошиб\w+
-    | 구문\s*(?:오류|에러)|\bbłąd\w*\s+składni)
-    | (?P<valid>
-      (?<!not\s)(?<!n't\s)\b(?:is|are|looks?)\s+(?:\w+ly\s+)?
-      (?:valid|correct|fine|well.formed|legal)\b
-    | 可以正常(?:执行|解析))
-    | (?P<invalid>
-      \b(?:is|are)\s+(?:\w+ly\s+)?(?:invalid|malformed|incorrect|not\s+(?:valid|legal|correct))\b
-    | \b(?:is|are)n['’]t\s+(?:valid|legal|correct)\b)""",
-    re.I | re.X,
-)
-_UNSURE = re.compile(
-    r"""[?？]\s*\Z
-    | \b(?:if|would|could(?!\s*n[o'’]t)|might|may|depends?|whether|looks?\s+like|seems?|format
-      |template|either|elsewhere|some)\b
-    | 如果|若|可能|是否|取决于|格式|かもしれ|場合|もし|どうか
-    | \b(?:si|podría|puede|quizás?|depende|peut-être|vielleicht|если|возможно)\b""",
-    re.I | re.X,
-)
+_CLAIM = compile_pattern("claim")
+_UNSURE = compile_pattern("unsure")
 
 
 #: Behind a sentence, and before the half of one that begins with "but".
@@ -299,12 +305,8 @@ def _find_tables(text: str) -> Iterator[_Table]:
         cells = [cell.strip() for cell in column[2].splitlines()]
         yield _Table("", [[column[1]], *([_read_cell(cell) if cell else None] for cell in cells)])
     for markup in re.split(r"<table\b", text, flags=re.I)[1:]:
-        parts = re.split(r"<tr\b[^<>]*>", markup.partition("</table")[0], flags=re.I)[1:]
-        marked = [re.split(r"<t[hd]\b[^<>]*>", part, flags=re.I)[1:] for part in parts]
-        shown = [[re.sub(r"<[^<>]*>", "", cell).strip() for cell in row] for row in marked if row]
-        yield _Table(
-            "", [[_read_cell(html.unescape(c)) if c else None for c in row] for row in shown]
-        )
+        shown = split_html_rows(markup.partition("</table")[0])
+        yield _Table("", [[_read_cell(c) if c else None for c in row] for row in shown])
     for body, _, language, _ in split_fences(text)[0] or [Block(text.strip())]:
         with contextlib.suppress(csv.Error):
             records = [row for row in csv.reader(body.split("\n")) if row]
@@ -315,6 +317,8 @@ def _find_tables(text: str) -> Iterator[_Table]:
                 yield _Table("", [[_read_cell(c) if c else empty for c in row] for row in records])
 
 
+_SHORT_REPLY = 200  # characters
+_EMPTY = compile_pattern("empty_result")
 _FINAL_TABLE = re.compile(r"final|result|answer|output|最终|结果|答案", re.I)
 
 
@@ -335,10 +339,19 @@ def _read_rows(text: str, fields: Sequence[str]) -> dict[str, Any] | None:
         return _select_fields(value, fields) if len(value) >= len(fields) else None
     if not {"columns", "rows"} <= set(fields):
         return None
+    if len(text) < _SHORT_REPLY and _EMPTY.search(text) and not _UNSURE.search(text):
+        return {"columns": [], "rows": []}
     for body in (text.strip(), *extract_code_blocks(text)):
         lines = [line for line in body.split("\n") if line.strip()]
         listed = _parse_json(body) or [_parse_json(line) for line in lines]
-        listed = listed if isinstance(listed, list) and any(listed) else _python_literal(body)
+        listed = (
+            listed if isinstance(listed, list | dict) and any(listed) else _python_literal(body)
+        )
+        if isinstance(listed, dict) and listed:  # one row, or a list for each column
+            cells = [cell if isinstance(cell, list) else [cell] for cell in listed.values()]
+            if len({len(cell) for cell in cells}) == 1:
+                rows = [list(row) for row in zip(*cells, strict=True)]
+                return {"columns": list(listed), "rows": rows}
         if isinstance(listed, list) and listed and all(isinstance(row, dict) for row in listed):
             return {"columns": list(listed[0]), "rows": [list(row.values()) for row in listed]}
     return None
