@@ -16,6 +16,7 @@ from typing import Literal
 import msgspec
 import sqlglot
 from sqlglot import exp
+from sqlglot.tokenizer_core import TokenType
 
 from evalcore.records import Record
 from evalcore.sqlkit.literal_types import list_literals, read_enum_types
@@ -87,10 +88,12 @@ class Table(Record, frozen=True):
 
 
 class Schema(Record, frozen=True):
-    """Tables in the order of their creation."""
+    """Tables in the order of their creation; `unread` are the names of those whose DDL says
+    nothing that can be parsed."""
 
     tables: tuple[Table, ...]
     dialect: str = ""
+    unread: tuple[str, ...] = ()
 
     def list_columns(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """The folded names of the tables, each with its columns."""
@@ -178,6 +181,11 @@ _DIGITS = {
 }
 #: A type of two words that sqlglot does not read, which would lose the whole table.
 _UNREADABLE = re.compile(r"\bBIT\s+VARYING\b", re.I)
+_CREATED = re.compile(
+    r"\bCREATE\s+(?:OR\s+REPLACE\s+)?(?:\w+\s+)?TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?"
+    r"""((?:[\w.]|"[^"]+"|`[^`]+`|\[[^]]+\])+)\s*(?=\()""",
+    re.I,
+)
 _ENUMERATIONS = (_Type.ENUM, _Type.SET, _Type.YEAR)
 _SERIALS = (_Type.SERIAL, _Type.SMALLSERIAL, _Type.BIGSERIAL)
 
@@ -185,6 +193,7 @@ _SERIALS = (_Type.SERIAL, _Type.SMALLSERIAL, _Type.BIGSERIAL)
 def read_schema(ddl: Sequence[str], dialect: str) -> Schema:
     """The tables that DDL creates, as it alters them; what cannot be parsed is passed over."""
     tables: dict[str, Table] = {}
+    created = {plain_name(match[1]): None for text in ddl for match in _CREATED.finditer(text)}
     enums = read_enum_types(ddl)
     for statement in _iter_ddl_statements(ddl, dialect):
         if isinstance(statement, exp.Alter) and plain_name(statement.this.name) in tables:
@@ -206,16 +215,62 @@ def read_schema(ddl: Sequence[str], dialect: str) -> Schema:
             tables[plain_name(table.name)] = _build_table(table, items, dialect, enums)
         elif statement.kind == "INDEX" and statement.args.get("unique"):
             _add_unique_index(statement.this, tables)
-    return Schema(tables=tuple(tables.values()), dialect=dialect)
+    unread = tuple(n for n in created if n not in tables or not tables[n].columns)
+    return Schema(tuple(tables.values()), dialect, unread)
 
 
 def _iter_ddl_statements(ddl: Sequence[str], dialect: str) -> Iterator[exp.Expr]:
     for text in ddl:
         readable = _UNREADABLE.sub("VARBIT", text)
-        try:
-            yield from (tree for tree in sqlglot.parse(readable, read=dialect) if tree)
-        except (sqlglot.errors.SqlglotError, RecursionError):
-            continue
+        yield from _parse(readable, dialect) or _parse_items(readable, dialect)
+
+
+def _parse(sql: str, dialect: str) -> list[exp.Expr]:
+    """The statements of a text; none where one of them does not parse."""
+    try:
+        return [tree for tree in sqlglot.parse(sql, read=dialect) if tree]
+    except (sqlglot.errors.SqlglotError, RecursionError):
+        return []
+
+
+def _parse_items(sql: str, dialect: str) -> Iterator[exp.Expr]:
+    """The tables of a text, of each what can be parsed of its columns and constraints: an option
+    that the parser does not know would else lose all of them, and the table would stay empty."""
+    created = _CREATED.search(sql)
+    try:
+        tokens = sqlglot.tokenize(sql, read=dialect)
+    except sqlglot.errors.SqlglotError:
+        return
+    while created is not None:
+        items: list[list[str]] = [[]]
+        depth, end = 0, len(sql)
+        for token in (token for token in tokens if token.start >= created.end()):
+            depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(token.token_type, 0)
+            if depth <= 0:
+                end = token.end
+                break
+            if depth == 1 and token.token_type is TokenType.COMMA:
+                items.append([])
+            elif items[-1] or token.token_type is not TokenType.L_PAREN:
+                items[-1].append(sql[token.start : token.end + 1])
+        head = sql[created.start() : created.end()]
+        readable = [item for words in items if (item := _find_readable(head, words, dialect))]
+        yield from _parse(f"{head} ({', '.join(readable)})", dialect) if readable else ()
+        created = _CREATED.search(sql, end)
+
+
+def _find_readable(head: str, words: list[str], dialect: str) -> str:
+    """A column or constraint without what cannot be parsed: the order of a key's columns, or what
+    stands last; a name that the parser takes for a type is quoted."""
+    unordered = [word for word in words if word.upper() not in ("ASC", "DESC")]
+    named = words[:1] if words and words[0].isidentifier() else ()
+    quoted = [exp.to_identifier(name, quoted=True).sql(dialect) for name in named]
+    for parts in (words, unordered, [*quoted, *words[1:]] if quoted else ()):
+        for count in range(len(parts), min(1, len(parts) - 1), -1):
+            item = " ".join(parts[:count])
+            if len(trees := _parse(f"{head} ({item})", dialect)) == 1 and trees[0].find(exp.Schema):
+                return item
+    return ""
 
 
 def _list_altered_items(statement: exp.Alter) -> Iterator[exp.Expr]:
@@ -234,6 +289,8 @@ def _build_table(
     keys, foreign, checks = list(table.keys), list(table.foreign), list(table.checks)
     columns = {column.name.lower(): column for column in table.columns}
     for item in items:
+        if isinstance(item, exp.Identifier):  # a column of SQLite without a type
+            item = exp.ColumnDef(this=item.copy())
         if isinstance(item, exp.ColumnDef):
             columns[item.name.lower()] = _build_schema_column(item, dialect, enums)
             _add_column_constraints(item, dialect, keys, foreign, checks)

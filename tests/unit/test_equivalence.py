@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from itertools import count, islice
 
+import msgspec
 import pytest
 
 from evalcore.errors import EnvironmentFailure, UsageError
@@ -220,6 +221,19 @@ def test_what_the_reference_leaves_open_is_undecided(
 ) -> None:
     reply = ask(decider, "duckdb", reference, reference)
     assert (reply.status, reply.cause) == ("undecided", cause)
+
+
+def test_a_table_that_cannot_be_filled_leaves_a_pair_undecided(
+    decider: Decider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    question = EquivalenceQuestion("sqlite", DDL, "SELECT id FROM loans WHERE id > 3")
+    prepared = decider.load_trials(question)
+    unread = msgspec.structs.replace(prepared.schema, unread=("loans", "others"))
+    without = msgspec.structs.replace(prepared, schema=unread)
+    monkeypatch.setattr(decider, "load_trials", lambda _: without)
+    same, other = (decider.decide(question, f"{question.reference}{end}") for end in ("", "3"))
+    assert (same.status, same.message.params) == ("undecided", {"tables": "loans"})
+    assert other.status == "different"
 
 
 def test_databases_by_hand_are_used_too(decider: Decider) -> None:

@@ -36,6 +36,7 @@ SQL = (
     "HAVING COUNT(*) > 2 AND SUM(t.fee) > 150 ORDER BY total LIMIT 4"
 )
 SCHEMA = read_schema(DDL, "sqlite")
+STATEMENTS = [(SQL, "sqlite")]
 
 
 def test_hints_follow_aliases_joins_and_counts() -> None:
@@ -154,6 +155,9 @@ SOLVED = [
     ("SELECT 1 FROM t WHERE a GLOB 'x?*'", Constant("like", "x_%")),
     ("SELECT 1 FROM t WHERE a IS DISTINCT FROM 3", Constant("<>", 3)),
     ("SELECT 1 FROM t WHERE NOT a", Constant("=", 0)),
+    ("WITH v (low) AS (VALUES (5)) SELECT 1 FROM t, v WHERE t.a > v.low", Constant(">", 5)),
+    ("SELECT 1 FROM t, (VALUES (5, 6), (7, 8)) AS v (x, y) WHERE t.a < y", Constant("<", 8)),
+    ("SELECT 1 FROM t, (SELECT 3 AS a) AS v WHERE t.a = v.a", Constant("=", 3)),
 ]
 
 
@@ -280,6 +284,7 @@ def test_a_check_of_a_value_or_none_is_read_in_each_dialect(dialect: str) -> Non
         ("postgres", "a >= DATE '2020-01-01'", "2020-01-01", "2019-12-31"),
         ("postgres", "a % 5 = 0", 10, 11),
         ("duckdb", "regexp_full_match(a, '[A-Z]+')", "AB", "AB1"),
+        ("postgres", "LENGTH(RTRIM(a, ' ')) >= 3", " ab", "ab "),
         ("duckdb", "length(trim(a)) > 2 AND coalesce(a, '') <> 'abc'", "abcd", " ab "),
         ("mysql", "LENGTH(a) = 3", "abc", "中文字"),
         ("mysql", "DAY(a) = 1", "2024-02-01", "2024-02-10"),
@@ -341,6 +346,44 @@ def test_a_row_that_replaces_meets_others_in_each_key(verb: str) -> None:
     assert [row for row in rows if row[0] == 3 and row[1] != "B2"]
     assert [row for row in rows if row[0] != 3 and row[1] == "B2"]
     assert not {3, "B2"} & {cell for row in named["no conflicts"].tables["t"] for cell in row}
+
+
+def test_hours_that_are_asked_for_are_within_the_days_that_are() -> None:
+    schema = read_schema(("CREATE TABLE runs (id INT PRIMARY KEY, began DATETIME)",), "mysql")
+    sql = (
+        "SELECT id FROM runs WHERE began >= '2024-05-06' AND began < '2024-05-13' "
+        "AND DATE_FORMAT(began, '%H') IN ('07', '17')"
+    )
+    databases = generate_databases(schema, [(sql, "mysql")], seed=1)
+    times = {row[1] for database in databases for row in database.tables["runs"]}
+    assert any(str(time).startswith("2024-05-06 17:") for time in times)
+
+
+def test_a_column_beside_which_days_are_compared_holds_what_its_check_allows() -> None:
+    ddl = (
+        "CREATE TABLE scans (id INT PRIMARY KEY, at TIMESTAMP, kind VARCHAR "
+        "CHECK (kind IN ('IN', 'OUT')))"
+    )
+    sql = (
+        "SELECT id, date_diff('day', LAG(at) OVER (PARTITION BY kind ORDER BY at), at) AS gap, "
+        "date_diff('day', CASE WHEN kind = 'IN' THEN at END, at) AS rest FROM scans"
+    )
+    databases = generate_databases(read_schema((ddl,), "duckdb"), [(sql, "duckdb")], seed=1)
+    assert {row[2] for each in databases for row in each.tables["scans"]} >= {"IN", "OUT"}
+
+
+def test_in_a_crowd_rows_lead_to_few_others() -> None:
+    made = {each.profile: each for each in generate_sparse_databases(SCHEMA, STATEMENTS, seed=1)}
+    few, many = made["a crowd of equals"], made["a crowd"]
+    assert made == {
+        each.profile: each for each in generate_sparse_databases(SCHEMA, STATEMENTS, seed=1)
+    }
+    for crowd in (few, many):
+        leads = [row[1] for row in crowd.tables["tours"]]
+        assert len(leads) > 2 * len(set(leads))
+        assert set(leads) <= {row[0] for row in crowd.tables["crews"]}
+    fees = [row[3] for row in few.tables["tours"] if row[3] is not None]
+    assert len(fees) > len(set(fees))
 
 
 def test_rows_that_differ_in_keys_alone_share_what_they_are_computed_from() -> None:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from evalcore.sqlkit.schema import ForeignKey, Key, read_schema, sort_by_dependency
+from evalcore.sqlkit.schema import ForeignKey, Key, plain_name, read_schema, sort_by_dependency
 from tests.support.shared_data import shared_data
 
 
@@ -79,6 +79,39 @@ def test_referred_tables_come_first_and_circles_are_cut() -> None:
     names = [table.name for table in sort_by_dependency(schema)]
     assert sorted(names) == ["a", "b", "c"]
     assert names.index("c") < names.index("b") < names.index("a")
+
+
+@pytest.mark.parametrize(
+    ("dialect", "ddl", "columns", "keys"),
+    [
+        ("duckdb", "CREATE TABLE t (id INT PRIMARY KEY, map VARCHAR(9))", "id map", ["id"]),
+        ("duckdb", "CREATE TABLE t (id INT USING COMPRESSION rle, n INT)", "id n", []),
+        ("postgres", "CREATE TABLE t (a int, b text STORAGE EXTERNAL, c int)", "a b c", []),
+        (
+            "postgres",
+            "CREATE TABLE t (a int REFERENCES u ON DELETE SET NULL (a), b int)",
+            "a b",
+            [],
+        ),
+        ("mysql", "CREATE TABLE `t` (a INT CHECK (a > 0) NOT ENFORCED, b INT)", "a b", []),
+        ("sqlite", "CREATE TABLE t (a, b NOT NULL, c UNSIGNED BIG INT)", "a b c", []),
+        ("sqlite", "CREATE TABLE [t] (a, b INT, PRIMARY KEY (a DESC, b))", "a b", ["a b"]),
+        ("sqlite", "CREATE TABLE t (a INT NOT NULL ON CONFLICT IGNORE, b INT)", "a b", []),
+    ],
+)
+def test_an_option_that_is_not_known_loses_no_table(
+    dialect: str, ddl: str, columns: str, keys: list[str]
+) -> None:
+    schema = read_schema([f"{ddl}; CREATE TABLE u (id INT PRIMARY KEY)", "nonsense ("], dialect)
+    assert [plain_name(table.name) for table in schema.tables] == ["t", "u"]
+    assert [column.name for column in schema.tables[0].columns] == columns.split()
+    assert [" ".join(key.columns) for key in schema.tables[0].keys] == keys
+    assert schema.unread == ()
+
+
+def test_a_table_of_which_nothing_is_known_is_named() -> None:
+    ddl = ("CREATE TABLE loans (id int)", "CREATE TABLE IF NOT EXISTS b.parts (%% ..)")
+    assert read_schema(ddl, "postgres").unread == ("parts",)
 
 
 def test_what_is_no_table_is_passed_over() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -87,13 +88,13 @@ class Decider:
         few = _shows_little(prepared)
         unstable = prepared.unstable > _MAX_UNSTABLE_RATIO * prepared.usual
         if unstable or not prepared.usable:
-            return _build_undecided(prepared)
+            return _build_undecided(prepared, question)
         verdict = _compare_answer(engine, question, prepared, prepared.usable, answer)
         enough = min(MIN_NONEMPTY, sum(trial.shows for trial in prepared.usable))
         if (few and verdict.status == "error") or (
             verdict.status == "equivalent" and verdict.nonempty < enough
         ):
-            return _build_undecided(prepared)
+            return _build_undecided(prepared, question)
         if verdict.status != "equivalent" and not _is_collation(verdict):
             return verdict
         if verdict.status == "equivalent":
@@ -107,7 +108,8 @@ class Decider:
         if verdict.status == "equivalent":
             verdict = compare_definitions(engine, question, prepared.schema, answer, verdict)
         few = few and verdict.level == "tested" and verdict.nonempty < MIN_NONEMPTY
-        return _build_undecided(prepared) if few else verdict
+        few |= verdict.status == "equivalent" and bool(_find_unread_tables(prepared, question))
+        return _build_undecided(prepared, question) if few else verdict
 
     def decide_scaled(
         self, question: EquivalenceQuestion, database: Database, answer: str
@@ -162,13 +164,21 @@ def _has_empty_column(table: ResultTable) -> bool:
     return any(all(cell is None for cell in cells) for cells in zip(*table.rows, strict=True))
 
 
-def _build_undecided(prepared: Trials) -> Equivalence:
+def _find_unread_tables(prepared: Trials, question: EquivalenceQuestion) -> list[str]:
+    """The tables of a reference that stay empty on all databases, as their DDL cannot be parsed."""
+    names = () if question.data else prepared.schema.unread
+    return [n for n in names if re.search(rf"\b{re.escape(n)}\b", question.reference, re.I)]
+
+
+def _build_undecided(prepared: Trials, question: EquivalenceQuestion) -> Equivalence:
     total = len(prepared.usable) + prepared.failed + prepared.unstable
     cause, message = "few_databases", Note("pair_few_databases")
     if prepared.failed * 2 > total:
         cause, message = "reference_fails", Note("pair_no_run", message=prepared.message)
     elif prepared.unstable:
         cause, message = "unstable", Note("pair_row_order")
+    elif unread := _find_unread_tables(prepared, question):
+        message = Note("pair_table_unread", tables=", ".join(unread))
     return Equivalence(
         status="undecided", databases=len(prepared.usable), cause=cause, message=message
     )

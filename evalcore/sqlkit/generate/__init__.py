@@ -18,6 +18,7 @@ from evalcore.sqlkit.generate.balances import Balance, list_balances
 from evalcore.sqlkit.generate.chains import generate_chain_databases, generate_loop_database
 from evalcore.sqlkit.generate.clusters import generate_alike, generate_clusters, generate_histories
 from evalcore.sqlkit.generate.conditions import may_conflict
+from evalcore.sqlkit.generate.crowds import generate_crowds
 from evalcore.sqlkit.generate.database import (
     Database,
     Row,
@@ -84,6 +85,7 @@ def generate_sparse_databases(
         *nasty.generate_sparse_databases(schema, hints, usage, seed),
         *filter(None, [generate_clusters(schema, hints, usage, seed)]),
         generate_alike(schema, hints, seed),
+        *generate_crowds(schema, hints, seed),
         *filter(None, [generate_histories(schema, hints, seed, solved)]),
         *generate_chain_databases(schema, statements, hints, seed),
         *generate_loop_database(schema, statements, hints, seed),

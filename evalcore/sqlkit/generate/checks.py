@@ -197,6 +197,7 @@ def _truncate_time(node: exp.Expr, value: str) -> str:
     return f"{value[:size]}{rest}{' 00:00:00' if len(value) > 10 else ''}"
 
 
+_TRIMS = {"": str.strip, "BOTH": str.strip, "LEADING": str.lstrip, "TRAILING": str.rstrip}
 #: What a function gives for the values of its arguments, none of which is NULL.
 _CALLS: dict[type[exp.Expr], Callable[..., Any]] = {
     exp.Add: lambda node, a, b: a + b,
@@ -208,7 +209,7 @@ _CALLS: dict[type[exp.Expr], Callable[..., Any]] = {
     exp.Length: lambda node, a: len(a.encode() if node.args.get("binary") else a),
     exp.Lower: lambda node, a: a.lower(),
     exp.Upper: lambda node, a: a.upper(),
-    exp.Trim: lambda node, a: a.strip(" "),
+    exp.Trim: lambda node, a, *cut: _TRIMS[node.text("position").upper()](a, *(cut or " ")),
     exp.Substring: lambda node, a, start, size: a[int(start) - 1 : int(start + size) - 1],
     **dict.fromkeys((exp.Like, exp.ILike, exp.Glob, exp.RegexpLike), _match_pattern),
     **dict.fromkeys((exp.RegexpILike, exp.RegexpFullMatch), _match_pattern),

@@ -161,15 +161,23 @@ def _inline_literals(tree: exp.Expr) -> exp.Expr | None:
         for name, node in first.items()
         if _list_literals(node) and not list_column_names(node) and not node.find(exp.Query)
     }
-    if not any(column.name.lower() in fixed for column in tree.find_all(exp.Column)):
+    inner = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+    stored = {
+        table.alias_or_name.lower()
+        for table in tree.find_all(exp.Table)
+        if table.name.lower() not in inner and not isinstance(table.this, exp.Func)
+    }
+
+    def is_fixed(node: exp.Expr) -> bool:
+        named = isinstance(node, exp.Column) and node.name.lower() in fixed
+        return named and node.text("table").lower() not in stored
+
+    if not any(map(is_fixed, tree.find_all(exp.Column))):
         return None
-    return tree.transform(
-        lambda node: (
-            fixed[node.name.lower()].copy()
-            if isinstance(node, exp.Column) and node.name.lower() in fixed
-            else node
-        )
-    )
+    return tree.transform(lambda node: fixed[node.name.lower()].copy() if is_fixed(node) else node)
+
+
+_MAX_VALUES = 12  # rows of a VALUES clause whose literals are read
 
 
 def _iter_named_parts(tree: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
@@ -180,7 +188,19 @@ def _iter_named_parts(tree: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
         declared = named.args["alias"].columns if named.args.get("alias") else ()
         selected = named.this.selects if isinstance(named.this, exp.Select) else ()
         for identifier, part in zip(declared, selected, strict=False):
-            yield identifier.name.lower(), part
+            if not isinstance(part, exp.Star):
+                yield identifier.name.lower(), part
+    for values in tree.find_all(exp.Values):  # WITH bounds (low) AS (VALUES (5)), or AS v (low)
+        cte = values.find_ancestor(exp.CTE)
+        tables = [each.args.get("alias") for each in (values, cte) if each is not None]
+        declared = next((table.columns for table in tables if table and table.columns), ())
+        rows = [row.expressions for row in values.expressions[:_MAX_VALUES] if row.expressions]
+        rows = [row[0].expressions if isinstance(row[0], exp.Anonymous) else row for row in rows]
+        for identifier, *parts in zip(declared, *rows, strict=False):  # MySQL: VALUES ROW(5)
+            if not parts:
+                continue
+            several = exp.Tuple(expressions=[part.copy() for part in parts])
+            yield identifier.name.lower(), several if parts[1:] else parts[0]
     for table in tree.find_all(exp.Table):  # generate_series(1, 5) AS n, or AS t (n)
         named_as = table.args.get("alias")
         if named_as is not None and isinstance(table.this, exp.Func):

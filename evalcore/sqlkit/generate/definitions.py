@@ -16,6 +16,7 @@ import sqlglot
 from sqlglot import exp
 
 from evalcore.records import Record
+from evalcore.sqlkit.generate.conditions import Constant
 from evalcore.sqlkit.generate.database import Database, Row, render_inserts
 from evalcore.sqlkit.generate.hints import Hints, parse_trees, read_hints
 from evalcore.sqlkit.generate.islands import GOOD, fill_tables
@@ -51,8 +52,20 @@ def read_altered_schema(ddl: Sequence[str], sql: str, dialect: str) -> Schema:
     for table in before.tables:
         altered = after.find_table(table.name) or table
         columns = tuple(altered.find_column(column.name) or column for column in table.columns)
+        if not all(column.declared for column in columns):  # SQLite keeps in them what it is given
+            held = read_hints(((sql, dialect),)).constants
+            columns = tuple(_choose_kind(column, held) for column in columns)
         tables.append(msgspec.structs.replace(altered, name=table.name, columns=columns))
-    return Schema(tuple(tables), dialect)
+    return Schema(tuple(tables), dialect, before.unread)
+
+
+def _choose_kind(column: Column, held: Mapping[str, Sequence[Constant]]) -> Column:
+    """The column, for numbers where it has no type and is held against numbers alone."""
+    values = [c.value for c in held.get(column.name.lower(), ()) if c.value is not None]
+    is_number = bool(values) and all(isinstance(value, int | float) for value in values)
+    if column.declared or not is_number:
+        return column
+    return msgspec.structs.replace(column, kind="decimal")
 
 
 def list_defined_tables(ddl: Sequence[str], sql: str, dialect: str) -> tuple[Table, ...]:

@@ -14,6 +14,7 @@ from itertools import chain, zip_longest
 from typing import Any
 from uuid import UUID
 
+from evalcore.sqlkit.generate.checks import compile_checks
 from evalcore.sqlkit.generate.clocks import iter_zone_moments
 from evalcore.sqlkit.generate.hints import Hints
 from evalcore.sqlkit.generate.regex_samples import sample_matches
@@ -193,7 +194,17 @@ def list_text_forms(schema: Schema, hints: Hints, usage: Usage) -> dict[str, Tex
     for name, constants in hints.constants.items():
         if any(_ISO.match(str(constant.value)) for constant in constants):
             readings[name].add(("date", False))
-    return {name: build_text_forms(each, schema.dialect) for name, each in readings.items()}
+    forms = {name: build_text_forms(each, schema.dialect) for name, each in readings.items()}
+    return {name: each for name, each in forms.items() if _may_hold(schema, name, each.cells)}
+
+
+def _may_hold(schema: Schema, name: str, cells: Sequence[Cell]) -> bool:
+    """Whether no CHECK refuses all of the cells in a column of that name."""
+    for table in schema.tables:
+        checks = compile_checks(table.checks, schema.dialect) if table.find_column(name) else ()
+        if not any(all(check({name: cell}) for check in checks) for cell in cells):
+            return False
+    return True
 
 
 def _iter_form_cells(forms: TextForms, constants: Sequence[Any]) -> Iterator[Cell]:

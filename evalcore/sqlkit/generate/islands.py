@@ -87,7 +87,7 @@ def _join_islands(schema: Schema, hints: Hints, database: Database) -> Database:
         values = [row[index] for row in tables[source.name]]
         seen = {source.name}
         for table, position, _ in joined:
-            if table.name not in seen and not _refers(table, table.columns[position]):
+            if table.name not in seen and not refers(table, table.columns[position]):
                 lead(table, position, values)
             seen.add(table.name)
     for table, position, target, key in iter_links_to_keys(schema, hints):
@@ -101,7 +101,7 @@ def _list_families(schema: Schema, hints: Hints) -> list[list[tuple[Table, int, 
     """The columns of a kind that statements equate: the table, the column, whether it is a key."""
     members: dict[tuple[str, str], list[tuple[Table, int, bool]]] = {}
     for table in sort_by_dependency(schema):
-        alone = _list_sole_keys(table)
+        alone = list_sole_keys(table)
         for n, column in enumerate(table.columns):
             family = hints.equated.get(column.name.lower())
             if family is not None and not column.computed:
@@ -116,22 +116,22 @@ def iter_links_to_keys(schema: Schema, hints: Hints) -> Iterator[tuple[Table, in
     by_name = {plain_name(table.name): table for table in schema.tables}
     for (name, column), (other, key) in hints.links:
         table, target = by_name.get(name), by_name.get(other)
-        if table is None or target is None or key not in _list_sole_keys(target):
+        if table is None or target is None or key not in list_sole_keys(target):
             continue
         names = [each.name.lower() for each in table.columns]
-        if column not in names or column in _list_sole_keys(table):
+        if column not in names or column in list_sole_keys(table):
             continue
         position = names.index(column)
-        if not _refers(table, table.columns[position]):
+        if not refers(table, table.columns[position]):
             keys = [each.name.lower() for each in target.columns]
             yield table, position, target, keys.index(key)
 
 
-def _list_sole_keys(table: Table) -> set[str]:
+def list_sole_keys(table: Table) -> set[str]:
     return {key.columns[0].lower() for key in table.keys if len(key.columns) == 1}
 
 
-def _refers(table: Table, column: Column) -> bool:
+def refers(table: Table, column: Column) -> bool:
     name = column.name.lower()
     return any(name in map(str.lower, foreign.columns) for foreign in table.foreign)
 
@@ -187,7 +187,7 @@ def _lead_to(
 def is_bound(schema: Schema, table: Table, column: Column) -> bool:
     """Whether a column refers to another table or is referred to, so that its values must stay."""
     name = column.name.lower()
-    if _refers(table, column):
+    if refers(table, column):
         return True
     return any(
         plain_name(foreign.table) == plain_name(table.name)

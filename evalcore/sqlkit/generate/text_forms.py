@@ -44,6 +44,7 @@ _AROUND = (
     *(exp.Right, exp.Min, exp.Max, exp.Lag, exp.Lead, exp.Window, exp.TsOrDsToTimestamp, exp.If),
     *(exp.Case, exp.SplitPart, exp.Concat, exp.DPipe),
 )
+_BESIDE = ((exp.Window, "partition_by"), (exp.Case, "this"), (exp.If, "this"))  # not their value
 _COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between)
 _CUTS = frozenset(("1,7", "6,2", "9,2", "12,2"))  # of a day in ISO form: its month, ...
 _WORDS = ("ash", "Birch", "x", "")
@@ -142,7 +143,11 @@ def iter_readings(columns: Iterable[exp.Column]) -> Iterator[Reading]:
         for _ in range(5):
             if reading := _read_in(node, parent):
                 yield column.name.lower(), *reading
-            if reading or not isinstance(parent, _AROUND):
+            if (
+                reading
+                or not isinstance(parent, _AROUND)
+                or (type(parent), node.arg_key) in _BESIDE
+            ):
                 break
             node, parent = parent, parent.parent
 

@@ -20,8 +20,10 @@ from evalcore.sqlkit.schema import Column
 # Days and moments for conditions on a part of a date: its year, its month, its hour, ...
 
 Cells = tuple[Sequence[str], Sequence[str]]
+_SPANNED = ("date", "timestamp")
 _MONTH = re.compile(r"(\d{4})[-/]?(\d\d?)?")
 _YEARS = range(1900, 2101)
+_PART = re.compile(r"\d\d?")  # of a day or of a moment
 _A_YEAR = 2024  # any leap year does
 
 
@@ -74,6 +76,20 @@ def parts_of_dates(number: int, kind: str) -> Cells:
     hits = _list_times_with_part(number, kind)
     near = [*_list_times_with_part(number - 1, kind), *_list_times_with_part(number + 1, kind)]
     return hits, [time for time in near if time not in hits]
+
+
+def list_parts_within(times: Sequence[str], constants: Sequence[Constant]) -> list[str]:
+    """Some of the times with each day and hour that constants ask for."""
+    values = [str(constant.value) for constant in constants if constant.operator == "="]
+    parts = {int(value) for value in values if _PART.fullmatch(value)}
+    moved = []
+    for moment in map(datetime.fromisoformat, times[:2]):
+        for part in sorted(parts):
+            if 0 < part <= 28:
+                moved.append(moment.replace(day=part))
+            if part < 24 and len(times[0]) > 10:
+                moved.append(moment.replace(hour=part))
+    return [str(moment) if len(times[0]) > 10 else moment.date().isoformat() for moment in moved]
 
 
 def _list_times_with_part(number: int, kind: str) -> list[str]:
@@ -163,6 +179,9 @@ def build_cell_pool(column: Column, hints: Hints) -> Pool:
         )
         hits += filter(fits, good)
         near += filter(fits, bad)
+    if column.kind in _SPANNED and hits:
+        spans = [constant for constant in constants if not _PART.fullmatch(str(constant.value))]
+        hits += list_parts_within(_select_best(hits, spans, column.kind), constants)
     short = ("a", "B", "") if column.kind == "text" else (0, 1)
     plain = tuple(filter(fits, forms.cells if forms else _PLAIN[column.kind])) or short
     if hints.clock and (column.kind in ("date", "timestamp") or (forms and forms.holds_days)):
@@ -253,11 +272,11 @@ def _select_cells_around(constant: Constant, kind: str) -> tuple[Sequence[Cell],
         return _build_like_cells(str(constant.value)) if kind == "text" else ((), ())
     if constant.operator == "not like":
         return _build_like_cells(str(constant.value))[::-1] if kind == "text" else ((), ())
-    spanned = constant.operator != "about" and kind in ("date", "timestamp")
+    spanned = constant.operator != "about" and kind in _SPANNED
     if spanned and (span := parse_span(constant.value)) is not None:
         return around_span(span, constant.operator, kind)
-    if spanned and isinstance(constant.value, int):
-        return parts_of_dates(constant.value, kind)
+    if spanned and _PART.fullmatch(str(constant.value)):
+        return parts_of_dates(int(str(constant.value)), kind)
     centre = _as_kind(constant.value, kind)
     if centre is None:
         return (), ()
@@ -282,19 +301,14 @@ def _select_form_cells(
     other spellings among those that miss it."""
     texts = good, bad = _select_cells_around(constant, "text")
     if forms.holds_days:
-        value = constant.value
-        part = int(value) if isinstance(value, str) and _PART.fullmatch(value) else value
-        kind = "timestamp" if len(str(value)) > 10 else "date"
-        moments = _select_cells_around(Constant(constant.operator, part), kind)
+        kind = "timestamp" if len(str(constant.value)) > 10 else "date"
+        moments = _select_cells_around(constant, kind)
         good, bad = map(forms.format_moments, moments)
         if good or bad:
             bad = (*bad, *texts[0], *texts[1])
         else:
             good, bad = texts
     return forms.keep_readable(good), forms.keep_readable(bad)
-
-
-_PART = re.compile(r"\d\d?")
 
 
 def _look_alikes(cell: Cell) -> tuple[Cell, ...]:
