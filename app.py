@@ -57,7 +57,7 @@ def main() -> None:
     """Draw the frame that all pages share, then the page that the URL names."""
     from evalcore.access import policy
     from evalcore.errors import UsageError
-    from pages.shared import exports, page_links, visitor, wording
+    from pages.shared import exports, page_links, url_state, visitor, wording
     from pages.shared.wording import escape_markdown, tr
 
     st.set_page_config(
@@ -85,7 +85,8 @@ def main() -> None:
             tr("common.unknown_path", path=escape_markdown(path)), icon=":material/explore_off:"
         )
     page_links.mask_target_link()
-    chosen.run()
+    with url_state.watch_moves(page_path):
+        chosen.run()
     wording.write_language_to_url()
     if page_path not in _PAGES_NOT_SHARED:
         exports.draw_share_menu(page_path)

@@ -119,9 +119,9 @@ def select_published_board(settings: Settings, page: str, suite: str = "") -> Pu
     return load_published_board(settings, publisher, month, setup)
 
 
-def draw_month_slider(label: str, options: list[str], **look: Any) -> None:
+def draw_month_slider(label: str, options: list[str], index: int, **look: Any) -> None:
     """From the oldest to the newest, whichever is the default."""
-    st.select_slider(label, list(reversed(options)), **look)
+    st.select_slider(label, list(reversed(options)), options[index], **look)
 
 
 def format_setup(setup: dict[str, str]) -> str:

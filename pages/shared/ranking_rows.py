@@ -133,9 +133,7 @@ def draw_filter_menu(
     active = sum(field in FOLDED for field in board_filter.active_fields)
     active_count = active + any(read_month_range(months))
     label = tr("board.filters_on", count=active_count) if active_count else tr("board.filters")
-    if _MENU in st.session_state:  # with another label it is another button to Streamlit
-        st.session_state[_MENU] = st.session_state[_MENU]
-    menu = st.popover(label, icon=":material/filter_list:", key=_MENU, on_change="rerun")
+    menu = url_state.draw_menu(label, "filter_list", _MENU)
     if not menu.open:
         _draw_filters(choices, months, drawn=False)
         return

@@ -7,12 +7,17 @@ Streamlit would write the translated label of an option.)
 A widget goes by a key such as `ranking.sort`: the page, and last the name in the URL. One that is
 not `drawn`, as in a menu that is closed, is asked for all the same: what a link or a last click
 says is taken up and told, and the URL alone remembers it until the widget comes.
+What is in the state is a widget's default too: a browser that draws it only after a second run, as
+where the first was interrupted, begins with the default and sends that back.
+Who changes a widget sends the URL as the browser has it, which may be older than what was written
+last: what was written before is then no link.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -23,9 +28,33 @@ from pages.shared.page_links import set_query_param, set_query_params, split_url
 from pages.shared.wording import escape_markdown, tr
 
 _SEPARATOR = ","
+_MOVED = "url.moved"
+_PAST = 8  # texts that the browser may be late by
 _ON, _NONE = "1", "-"  # a switch that is on, and nothing chosen where that is not the default
 
 Title = Callable[[str], str]
+
+
+@contextmanager
+def watch_moves(page: str) -> Iterator[None]:
+    """Note for a run of a page whether somebody has changed a widget of it, in this run or in one
+    that this one has interrupted, and so asks for no link."""
+    state = st.session_state
+    keys = [str(key).removesuffix(".held") for key in state if str(key).endswith(".held")]
+    is_moved = any(key in state and state[key] != state[f"{key}.held"] for key in keys)
+    last_page, was_moved = state.get(_MOVED, ("", False))
+    state[_MOVED] = page, page == last_page and (is_moved or was_moved)
+    yield
+    state[_MOVED] = page, False
+
+
+def draw_menu(label: str, icon: str, key: str) -> Any:
+    """A button that unfolds widgets, which are drawn while it is open."""
+    is_open = st.session_state.get(key, False)
+    if key in st.session_state:  # with another label it is another button to Streamlit
+        st.session_state[key] = is_open
+    st.session_state[f"{key}.held"] = is_open
+    return st.popover(label, icon=f":material/{icon}:", key=key, on_change="rerun")
 
 
 def draw_select(
@@ -47,10 +76,11 @@ def draw_select(
     """
     _sync_single_choice(options, key, label, title)
     if len(options) == 1 and not drawn_alone:
-        st.session_state[f"{key}.url"] = _read_url(key)
+        _note_text(key, _read_url(key))
         return options[0]
     if drawn:
-        widget(label, options, key=key, format_func=hold_titles(options, title), **widget_options)
+        widget_options |= {"key": key, "format_func": hold_titles(options, title)}
+        widget(label, options, options.index(st.session_state[key]), **widget_options)
     chosen = str(st.session_state[key])
     _write_widget_value(key, chosen if explicit or chosen != options[0] else "", drawn)
     return chosen
@@ -59,7 +89,11 @@ def draw_select(
 def draw_segments(label: str, options: Sequence[str], key: str, title: Title, **look: Any) -> str:
     """`draw_select` as a row of codes of which one is chosen, as tabs are."""
     look |= {"required": True, "label_visibility": "collapsed"}
-    return draw_select(label, options, key, title, widget=st.segmented_control, **look)
+    return draw_select(label, options, key, title, widget=_draw_segmented_control, **look)
+
+
+def _draw_segmented_control(label: str, options: Sequence[str], index: int, **look: Any) -> None:
+    st.segmented_control(label, options, default=options[index], **look)
 
 
 def draw_multiselect(
@@ -99,8 +133,7 @@ def read_selected_codes(options: Sequence[str], key: str) -> list[str]:
     if is_new_link:  # is told where the widget is drawn, which has a label
         requested = split_url_values(_read_url(key))
         st.session_state[f"{key}.strange"] = [code for code in requested if code not in options]
-    st.session_state[key] = [code for code in st.session_state[key] if code in options]
-    return list(st.session_state[key])
+    return _keep_known_codes(options, key)
 
 
 def draw_default_multiselect(
@@ -123,9 +156,9 @@ def draw_default_multiselect(
     _sync_from_url(key, parse_codes)
     defaults_key = f"{key}.usual"
     if st.session_state.get(defaults_key) != list(defaults) and not _read_url(key):
-        st.session_state[key] = parse_codes("")  # what is usual has changed, with the board
+        _set_value(key, parse_codes(""))  # what is usual has changed, with the board
     st.session_state[defaults_key] = list(defaults)
-    st.session_state[key] = [code for code in st.session_state[key] if code in options]
+    _keep_known_codes(options, key)
     if drawn:
         titles = hold_titles(options, title)
         st.multiselect(label, options, key=key, format_func=titles, **widget_options)
@@ -139,7 +172,7 @@ def draw_toggle(label: str, key: str, *, drawn: bool = True, **widget_options: A
     """A switch that is off by default."""
     chosen = is_toggle_on(key)
     if drawn:
-        chosen = st.toggle(label, key=key, **widget_options)
+        chosen = st.toggle(label, chosen, key=key, **widget_options)
     _write_widget_value(key, _ON if chosen else "", drawn)
     return chosen
 
@@ -164,8 +197,8 @@ def clear_filters(*names: str) -> None:
 def draw_search(label: str, key: str, **widget_options: Any) -> str:
     """A search field that filters while one types."""
     _sync_from_url(key, lambda text: text)
-    st.text_input(label, key=key, type="search", live=True, max_chars=100, **widget_options)
-    text = str(st.session_state[key] or "").strip()
+    widget_options |= {"key": key, "type": "search", "live": True, "max_chars": 100}
+    text = str(st.text_input(label, st.session_state[key] or "", **widget_options)).strip()
     _write_widget_value(key, text)
     return text
 
@@ -173,8 +206,9 @@ def draw_search(label: str, key: str, **widget_options: Any) -> str:
 def draw_number(label: str, key: str, *, drawn: bool = True, **widget_options: Any) -> float | None:
     """A number from 0 up that may be left out; a link that asks for anything else is told so."""
     number = read_number(key, label)
-    if drawn:
-        number = st.number_input(label, min_value=0.0, step=None, key=key, **widget_options)
+    if drawn:  # without a default, since a field that has one cannot be emptied
+        widget_options |= {"min_value": 0.0, "value": None, "step": None, "key": key}
+        number = st.number_input(label, **widget_options)
     _write_widget_value(key, "" if number is None else f"{number:.12g}", drawn)
     return number
 
@@ -184,6 +218,10 @@ def read_number(key: str, label: str = "") -> float | None:
     is_new_link = _has_url_changed(key)
     _sync_from_url(key, _parse_number)
     number: float | None = st.session_state[key]
+    if is_new_link:
+        st.session_state[f"{key}.late"] = True
+    elif st.session_state.pop(f"{key}.late", False):
+        st.session_state[key] = number  # told twice in place of a default
     if is_new_link and number is None and (requested := _read_url(key)) and label:
         warn_unknown_choice(requested, label, tr("common.all"))
     return number
@@ -221,7 +259,7 @@ def _sync_single_choice(options: Sequence[str], key: str, label: str, title: Tit
     _sync_from_url(key, lambda text: text)
     requested = st.session_state[key]
     if requested not in options:
-        st.session_state[key] = options[0]
+        _set_value(key, options[0])
         if is_new_link and requested:
             warn_unknown_choice(requested, label, title(options[0]))
 
@@ -229,24 +267,58 @@ def _sync_single_choice(options: Sequence[str], key: str, label: str, title: Tit
 def _sync_from_url(key: str, parse_value: Callable[[str], object]) -> None:
     """Set a widget's state anew where the URL was changed by anything else."""
     if _has_url_changed(key):
-        st.session_state[key] = parse_value(_read_url(key))
+        _set_value(key, parse_value(_read_url(key)))
 
 
 def _has_url_changed(key: str) -> bool:
     """Whether the URL says something that the widget has not taken up yet."""
-    return key not in st.session_state or _read_url(key) != st.session_state.get(f"{key}.url")
+    if key not in st.session_state:
+        return True
+    value = st.session_state[key]
+    if value != st.session_state.get(f"{key}.held", value):
+        return False
+    return (_read_url(key),) != _read_past(key)[-1:]
+
+
+def _set_value(key: str, value: object) -> None:
+    """Set a widget's state otherwise than by hand."""
+    st.session_state[key] = st.session_state[f"{key}.held"] = value
+
+
+def _keep_known_codes(options: Sequence[str], key: str) -> list[str]:
+    codes = [code for code in st.session_state[key] if code in options]
+    if codes != st.session_state[key]:
+        _set_value(key, codes)
+    st.session_state[key] = codes
+    return list(codes)
 
 
 def _read_url(key: str) -> str:
-    return st.query_params.get(key.rpartition(".")[2], "")
+    """What the URL says, or what was written last where that is older."""
+    text, past = st.query_params.get(key.rpartition(".")[2], ""), _read_past(key)
+    _, is_moved = st.session_state.get(_MOVED, ("", False))
+    return past[-1] if is_moved and text in past else text
+
+
+def _read_past(key: str) -> tuple[str, ...]:
+    """What a widget has written into the URL, the newest last."""
+    return st.session_state.get(f"{key}.past", ())
+
+
+def _note_text(key: str, text: str) -> None:
+    if (text,) != (past := _read_past(key))[-1:]:
+        st.session_state[f"{key}.past"] = (*past, text)[-_PAST:]
 
 
 def _write_widget_value(key: str, text: str, drawn: bool = True) -> None:
     """Write what a widget holds into the URL; the state of one that is not there would grow old."""
-    set_query_param(key.rpartition(".")[2], text)
-    st.session_state[f"{key}.url"] = text
-    if not drawn:
+    # first what was seen: a run that is interrupted by the next one ends as it writes the URL
+    _note_text(key, text)
+    if drawn and key in st.session_state:
+        st.session_state[f"{key}.held"] = st.session_state[key]
+    elif not drawn:
         del st.session_state[key]
+    set_query_param(key.rpartition(".")[2], text)
 
 
 # Long tables a page at a time: what a visitor is sent does not grow with the board.
@@ -284,11 +356,11 @@ def read_page_number(key: str, list_signature: str) -> int:
 def draw_pagination(number: int, count: int, key: str) -> None:
     """The widget of `read_page_number`, where there is more than one page; `number` is the one
     shown."""
-    if st.session_state.get(key, 1) != number:
-        st.session_state[key] = number
+    if st.session_state.get(key) != number:
+        _set_value(key, number)
     _write_widget_value(key, "" if number == 1 else str(number))
     if count > 1:
-        st.pagination(count, key=key)
+        st.pagination(count, default=number, key=key)
 
 
 def cut_table_page(frame: pd.DataFrame, key: str, *identity: Any, size: int = ROWS) -> TablePage:

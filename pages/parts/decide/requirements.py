@@ -39,9 +39,7 @@ def draw_requirements(table: DecisionTable) -> DecisionLimits:
         return limits
     count = len(limits.active_fields)
     label = tr("decide.limits_on", count=count) if count else tr("decide.limits")
-    if _MENU in st.session_state:  # with another label it is another button to Streamlit
-        st.session_state[_MENU] = st.session_state[_MENU]
-    menu = st.popover(label, icon=":material/filter_list:", key=_MENU, on_change="rerun")
+    menu = url_state.draw_menu(label, "filter_list", _MENU)
     with menu.container(width=380) if menu.open else nullcontext():
         limits = _draw_limits(options, prices, drawn=menu.open)
         if menu.open:

@@ -23,7 +23,7 @@ _SEEN = "decide.weights.seen"
 def draw_weights(board: str, table: DecisionTable) -> dict[str, float]:
     """The sliders; returns the weight of every criterion. `board` tells the boards apart: what was
     set on another is forgotten where this one has no such criterion."""
-    is_set = _sync_sliders(board, table)
+    _sync_sliders(board, table)
     titles = title_criteria(table, current_language())
     with st.container(border=True, key="decide-weights"):
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -44,7 +44,7 @@ def draw_weights(board: str, table: DecisionTable) -> dict[str, float]:
                 0,
                 MAX_WEIGHT,
                 # a browser that draws this slider only after a second run begins it here
-                None if is_set else st.session_state[_slider_key(criterion)],
+                st.session_state[_slider_key(criterion)],
                 key=_slider_key(criterion),
                 help=_explain_criterion(criterion),
             )
@@ -70,9 +70,9 @@ def _explain_criterion(criterion: Criterion) -> str | None:
     return tr("decide.weights_help.cases", count=criterion.cases)
 
 
-def _sync_sliders(board: str, table: DecisionTable) -> bool:
-    """Set the sliders anew where the URL or the board was changed by anything else; return whether
-    they were. A link that asks for what cannot be is told so."""
+def _sync_sliders(board: str, table: DecisionTable) -> None:
+    """Set the sliders anew where the URL or the board was changed by anything else; a link that
+    asks for what cannot be is told so."""
     text = st.query_params.get(_PARAMETER, "")
     seen_board, seen_text, seen_weights = st.session_state.get(_SEEN, ("", "", {}))
     present = all(_slider_key(criterion) in st.session_state for criterion in table.criteria)
@@ -83,7 +83,7 @@ def _sync_sliders(board: str, table: DecisionTable) -> bool:
         )
         # who moves a slider quickly sends a URL that is older than what was written last
         if moved or seen_text == text:
-            return False
+            return
     weights: dict[str, float] = dict(table.default_weights)
     ignored = []
     for part in page_links.split_url_values(text):
@@ -97,7 +97,6 @@ def _sync_sliders(board: str, table: DecisionTable) -> bool:
         texts = escape_markdown(", ".join(ignored), 120)
         message = tr("decide.ignored_weights", texts=texts)
         st.toast(message, icon=":material/explore_off:", duration="long")
-    return True
 
 
 def _parse_changed(part: str, table: DecisionTable) -> dict[str, float]:

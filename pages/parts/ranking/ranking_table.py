@@ -55,7 +55,7 @@ def draw_view_menu(board: Board, parts: Sequence[str], frame: pd.DataFrame) -> T
     all_columns = [*_BEFORE, *parts, *_AFTER, *_LAST]
     default_columns = {*_USUAL, *parts}
     default_columns |= {"organization"} if (frame["organization"] != "").any() else set()
-    menu = st.popover(tr("board.view"), icon=":material/view_column:", key=_MENU, on_change="rerun")
+    menu = url_state.draw_menu(tr("board.view"), "view_column", _MENU)
     with menu.container(width=420) if menu.open else nullcontext():
         sort = url_state.draw_select(
             tr("board.sort"),
