@@ -169,11 +169,31 @@ def _read_day(node: exp.Expr, value: str, *more: Any) -> str | None:
             return date.fromisoformat(value[:10]).isoformat()
         return None
     if isinstance(node, exp.Date):  # SQLite reads a number as a day long ago
-        return "-4713-11-24" if re.fullmatch(r"[\d.:+-]+", value) and "-" not in value[1:] else None
+        return _LONG_AGO if _is_number(value) else None
     raise _NotEvaluated
 
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d(?!\S)|\d{4}-\d\d-\d\dT")
+
+
+def _call_by_name(node: exp.Expr, value: str, *more: Any) -> str | None:
+    """SQLite's DATETIME of a text: a day or a moment in full, None for what is neither."""
+    if node.name.upper() != "DATETIME" or more:
+        raise _NotEvaluated
+    if _is_number(value):
+        return _LONG_AGO
+    day, clock = _read_day(node, value) if _DAY.match(value) else None, value[11:]
+    if clock and not _CLOCK.fullmatch(clock):
+        raise _NotEvaluated
+    return f"{day} {clock or '00:00'}:00"[:19] if day else None
+
+
+def _is_number(value: str) -> bool:
+    return re.fullmatch(r"[\d.:+-]+", value) is not None and "-" not in value[1:]
+
+
+_LONG_AGO = "-4713-11-24"  # what SQLite makes of numbers
+_CLOCK = re.compile(r"([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?")
 
 
 def _read_part(node: exp.Expr, value: str) -> int:
@@ -219,6 +239,7 @@ _CALLS: dict[type[exp.Expr], Callable[..., Any]] = {
     exp.TsOrDsToTimestamp: lambda node, a: a,
     exp.TimeToStr: lambda node, a, form: datetime.fromisoformat(a).strftime(form),
     exp.Cast: _cast_value,
+    exp.Anonymous: _call_by_name,
 }
 
 
@@ -237,7 +258,8 @@ def iter_variants(cells: Iterable[Any], kind: str, checks: Sequence[str]) -> Ite
         for text in texts[:12]:
             yield from (text.upper(), text.lower(), text.title(), text.strip(), f"{text} x")
             yield from (text.translate(turned) for turned in _TURNS)
-        yield from (*days, "ann@example.org", "https://example.org/a")
+        yield from (*days, *(f"{day} {n % 24:02}:30:00" for n, day in enumerate(days)))
+        yield from ("ann@example.org", "https://example.org/a")
     elif kind in ("integer", "decimal", "float"):
         yield from (*range(61), *range(-10, 0), *range(75, 1001, 25))
         yield from (number / 4 for number in range(1, 40) if kind != "integer")

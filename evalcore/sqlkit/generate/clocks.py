@@ -179,12 +179,13 @@ def move_time(value: Any, hours: float, kind: str) -> str | None:
 _ZONE = re.compile(r"[A-Z]\w+/[\w/+-]+|[+-](?!00:00)\d\d:\d\d")
 _CLOCK = re.compile(r"[0-2]?\d:[0-5]\d(:[0-5]\d)?")
 _MAX_ZONES, _MAX_STATED = 2, 4
+_AROUND = (0, -1, 1, 86_399, 86_400)  # seconds from the start of a stated day, or from a moment
 
 
 def iter_zone_moments(texts: Sequence[str], ending: str) -> Iterator[str]:
-    """For the time zones among the literals: the days and moments among the literals, the hour
-    round midnight and the times of day among them, in winter and in summer, and the changes of the
-    clock, all as written in UTC."""
+    """For the time zones among the literals: the days, at both ends, and moments among the
+    literals, the hour round midnight and the times of day among them, in winter and in summer, and
+    the changes of the clock, all as written in UTC."""
     clocks = [f"{text:0>5}:00"[:8] for text in texts if _CLOCK.fullmatch(text)][:_MAX_STATED]
     stated = [moment for text in texts if (moment := _parse_local_moment(text))][:_MAX_STATED]
     for name in [text for text in texts if _ZONE.fullmatch(text)][:_MAX_ZONES]:
@@ -212,7 +213,7 @@ def _list_zone_moments(
     except (ValueError, OSError, LookupError):
         return ()
     times = ("00:30:00", "23:30:00", *clocks)
-    local = [moment + timedelta(seconds=step) for moment in stated for step in (0, -1, 1)]
+    local = [moment + timedelta(seconds=step) for moment in stated for step in _AROUND]
     local += [datetime.fromisoformat(f"2024-{m}-15 {c}") for m in ("07", "01") for c in times]
     moments = [moment.replace(tzinfo=zone).astimezone(UTC) for moment in local]
     start = datetime(2024, 1, 1, tzinfo=UTC)

@@ -268,6 +268,10 @@ def _iter_node_constants(node: exp.Expr) -> Iterator[ColumnConstant]:
     elif isinstance(node, exp.Bracket):  # the key of a map
         for part in node.expressions:
             yield from _pair_constants(node.this, part, "=")
+    elif isinstance(node, exp.Anonymous) and node.name.upper() == "FIND_IN_SET":
+        item, names = node.expressions[0], list_column_names(node)
+        for value in _list_literals(item):
+            yield from ((names, Constant("=", text)) for text in (value, f"x,{value},y"))
     elif isinstance(node, exp.Insert) and isinstance(node.expression, exp.Values):
         yield from _iter_upserted_constants(node)
     elif _takes_pattern(node):

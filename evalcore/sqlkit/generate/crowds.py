@@ -30,11 +30,17 @@ _ISLANDS, _ROWS = 3, 40
 _ATTEMPTS = 8  # for each row, to draw one that keeps keys and checks
 _DRAWN, _FIRST = 0.6, 0.5
 _NULL = (0.1, 0.3)  # the second where something stands for NULLs
-_HOURS = (1, 3, 24, 48, 7 * 24, 14 * 24, 30 * 24, 61 * 24)
+_HOURS = (1, 3, 24, 48, 7 * 24, 8 * 24, 30 * 24, 61 * 24)
 _NUMBERS, _TIMES = ("integer", "decimal", "float"), ("date", "timestamp")
 #: So many rows of the tables whose key others hold, and what is drawn for numbers, beside those
 #: that the conditions ask for.
-_CROWDS = (("a crowd of equals", 3, (1, 1, 2, 3, 8)), ("a crowd", 14, tuple(range(1, 60))))
+_FEW, _MANY = (1, 1, 2, 3, 8), tuple(range(1, 60))
+_CROWDS = (
+    ("a crowd of equals", 3, _FEW),
+    ("a crowd of groups", 6, _FEW),
+    ("a crowd", 14, _MANY),
+    ("a crowd of few", 3, _MANY),
+)
 
 
 def generate_crowds(schema: Schema, hints: Hints, seed: int) -> Iterator[Database]:
@@ -113,12 +119,14 @@ class _Crowd:
             return own
         fits = build_fit_check(column)
         pool = build_cell_pool(column, self._hints)
-        cells = [*own, *pool.best, *pool.hits, *pool.hits]
+        cells = [*own, *pool.best, *pool.hits, *pool.hits, *pool.near]
         if column.kind in _NUMBERS and not column.choices:
             cells += self._numbers
-        elif column.kind in _TIMES and own and own[0] is not None:
-            moves = (move_time(own[0], s * h, column.kind) for h in _HOURS for s in (1, -1))
-            cells += [moved for moved in moves if moved]
+        elif column.kind in _TIMES or (name in self._hints.forms and own):
+            kind = _TIMES[len(str(own[0])) > 10] if column.kind == "text" else column.kind
+            near = (move_time(cell, sign * 24, kind) for cell in own for sign in (1, -1))
+            far = (move_time(own[0], sign * hours, kind) for hours in _HOURS for sign in (1, -1))
+            cells += [moved for moved in (*near, *far) if moved]
         elif name in self._hints.written:
             cells.append(self._hints.written[name])
         return [cell for cell in cells if cell is None or fits(cell)]

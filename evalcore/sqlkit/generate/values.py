@@ -6,6 +6,7 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime, timedelta
+from itertools import chain
 from typing import Any
 from uuid import UUID
 
@@ -301,9 +302,12 @@ def _select_form_cells(
     other spellings among those that miss it."""
     texts = good, bad = _select_cells_around(constant, "text")
     if forms.holds_days:
-        kind = "timestamp" if len(str(constant.value)) > 10 else "date"
-        moments = _select_cells_around(constant, kind)
-        good, bad = map(forms.format_moments, moments)
+        is_part = _PART.fullmatch(str(constant.value))
+        kinds = _SPANNED if is_part else _SPANNED[len(str(constant.value)) > 10 :][:1]
+        moments = [_select_cells_around(constant, kind) for kind in kinds]
+        good, bad = (
+            forms.format_moments(chain.from_iterable(side)) for side in zip(*moments, strict=True)
+        )
         if good or bad:
             bad = (*bad, *texts[0], *texts[1])
         else:
