@@ -169,3 +169,82 @@ def test_the_user_is_content_when_the_phone_works(world, tasks):
     assert "ork" in answers[len(steps)]
     assert done
     assert "STOP" in answers[-1]
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [
+            ("toggle_airplane_mode", "Status Bar: ✈️ Airplane Mode | 🔋"),
+            ("check_network_status", "Cellular Connection: no_service"),
+            ("toggle_wifi", "Cannot change Wi-Fi"),
+            ("can_send_mms", "cannot send MMS"),
+            ("run_speed_test", "failed: No Connection"),
+            ("toggle_airplane_mode", "| 5G | 📱 Data Enabled |"),
+            ("can_send_mms", "app can send MMS"),
+        ],
+        [
+            ("toggle_data", "📵 Data Disabled"),
+            ("run_speed_test", "failed: No Connection"),
+            ("toggle_data", "📱 Data Enabled"),
+            ("toggle_data_saver_mode", "🔽 Data Saver"),
+            ("check_data_restriction_status", "is ON"),
+            ("run_speed_test", "55.00 Mbps (Good)"),
+        ],
+        [
+            ("connect_vpn", "🔒 VPN Connected"),
+            ("connect_vpn", "already connected"),
+            ("check_vpn_status", "'server_performance': 'excellent'"),
+            ("disconnect_vpn", "disconnected successfully"),
+            ("disconnect_vpn", "No active VPN"),
+            ("check_vpn_status", "VPN is turned OFF."),
+        ],
+        [
+            ("toggle_wifi", "Wi-Fi is now ON"),
+            ("check_wifi_status", "not connected to any network"),
+            ("toggle_wifi", "Wi-Fi is now OFF"),
+            ("check_wifi_status", "turned OFF"),
+            ("toggle_wifi_calling", "now ON"),
+            ("check_wifi_calling_status", "turned ON"),
+        ],
+        [
+            (("set_network_mode_preference", {"mode": "5g_only"}), "not a valid option"),
+            (("set_network_mode_preference", {"mode": "2g_only"}), "📶¹ Poor | 2G"),
+            ("check_network_mode_preference", "2g_only"),
+            (("set_network_mode_preference", {"mode": 3}), "Error: "),
+            (("set_network_mode_preference", {"mode": "4g_5g_preferred"}), "| 5G |"),
+        ],
+        [
+            (("set_apn_settings", {"apn_settings": {"apn_name": "x"}}), "Error: apn_name"),
+            (("set_apn_settings", {"apn_settings": {"junk": 1}}), "Error: the field 'junk'"),
+            ("check_apn_settings", "Current APN Name: internet"),
+            (("set_apn_settings", {"apn_settings": {"apn_name": "broken"}}), "broken"),
+            ("run_speed_test", "No Connection"),
+            ("reset_apn_settings", "reset at reboot"),
+            ("check_apn_settings", "Current APN Name: broken"),
+            ("reboot_device", "Resetting APN settings"),
+            ("check_apn_settings", "Current APN Name: internet"),
+        ],
+        [
+            (
+                ("grant_app_permission", {"app_name": "messaging", "permission": "fly"}),
+                "not tracked",
+            ),
+            (("grant_app_permission", {"app_name": "maps", "permission": "sms"}), "not found"),
+            (("check_app_permissions", {"app_name": "messaging"}), "sms, storage, phone."),
+            (
+                ("grant_app_permission", {"app_name": "messaging", "permission": "Network"}),
+                "Success. Permission 'network'",
+            ),
+            (("check_app_status", {"app_name": "messaging"}), "   - network"),
+            (("check_app_status", {"app_name": []}), "Error: "),
+            (("check_app_status", {"app_name": "maps"}), "not found"),
+            ("check_installed_apps", "messaging, browser"),
+        ],
+    ],
+)
+def test_what_the_user_sets_is_what_the_phone_then_shows(world, steps):
+    environment = Environment(world)
+    for step, answer in steps:
+        name, arguments = (step, {}) if isinstance(step, str) else step
+        assert answer in environment.call(name, arguments, "user")
