@@ -182,10 +182,8 @@ def _call_by_name(node: exp.Expr, value: str, *more: Any) -> str | None:
         raise _NotEvaluated
     if _is_number(value):
         return _LONG_AGO
-    day, clock = _read_day(node, value) if _DAY.match(value) else None, value[11:]
-    if clock and not _CLOCK.fullmatch(clock):
-        raise _NotEvaluated
-    return f"{day} {clock or '00:00'}:00"[:19] if day else None
+    day, clock = _read_day(node, value) if _DAY.match(value) else None, value[11:] or "00:00"
+    return f"{day} {clock}:00"[:19] if day and _CLOCK.fullmatch(clock) else None
 
 
 def _is_number(value: str) -> bool:

@@ -24,7 +24,13 @@ from evalcore.sqlkit.generate.islands import (
     refers,
 )
 from evalcore.sqlkit.generate.values import build_cell_pool, build_fit_check
-from evalcore.sqlkit.schema import Schema, Table, list_target_columns, sort_by_dependency
+from evalcore.sqlkit.schema import (
+    Schema,
+    Table,
+    list_target_columns,
+    plain_name,
+    sort_by_dependency,
+)
 
 _ISLANDS, _ROWS = 3, 40
 _ATTEMPTS = 8  # for each row, to draw one that keeps keys and checks
@@ -44,14 +50,14 @@ _CROWDS = (
 
 
 def generate_crowds(schema: Schema, hints: Hints, seed: int) -> Iterator[Database]:
-    """One database in which numbers repeat and one in which they hardly do."""
+    """Databases in which numbers repeat and others in which they hardly do, with few parents and
+    with more."""
     for name, parents, numbers in _CROWDS:
         base = fill_islands(schema, hints, name, seed, _ISLANDS)
         crowd = _Crowd(schema, hints, base, numbers, random.Random(f"{seed}/{name}"))  # noqa: S311
         for table in sort_by_dependency(schema):
             crowd.add_rows(table, parents if table.name in crowd.parents else _ROWS)
-        # a key that decides between tied rows is not the order they lie in
-        tables = {table.name: tuple(crowd.rows[table.name][::-1]) for table in schema.tables}
+        tables = {table.name: tuple(crowd.rows[table.name]) for table in schema.tables}
         yield drop_dangling_rows(schema, Database(name, tables))
 
 
@@ -74,12 +80,14 @@ class _Crowd:
     def add_rows(self, table: Table, count: int) -> None:
         rows = self.rows[table.name]
         base = rows[:]
+        if not base:
+            return
         keeps_checks = compile_row_check(table, self._schema.dialect)
         names = [column.name.lower() for column in table.columns]
         keys = [[names.index(name.lower()) for name in key.columns] for key in table.keys]
         seen = [{fold_key(row, key) for row in rows} for key in keys]
         draws = [self._list_draws(table, n, base) for n in range(len(names))]
-        for number in range(count * _ATTEMPTS if base else 0):
+        for number in range(count * _ATTEMPTS):
             if len(rows) >= count:
                 break
             row = self._draw_row(table, base, draws, number)
@@ -89,6 +97,8 @@ class _Crowd:
             for cells, present in zip(new, seen, strict=True):
                 present.add(cells)
             rows.append(row)
+        if all(plain_name(f.table) != plain_name(table.name) for f in table.foreign):
+            rows.reverse()  # a key that decides between tied rows is not the order they lie in
 
     def _draw_row(
         self, table: Table, base: Sequence[Row], draws: Sequence[Sequence[Any]], number: int
@@ -98,7 +108,8 @@ class _Crowd:
         cells: list[Any] = []
         for n, column in enumerate(table.columns):
             fresh = {"integer": 200 + number, "text": f"c{number}"}.get(column.kind)
-            if names[n] in sole and fresh and not refers(table, column):
+            is_free = names[n] in sole and not refers(table, column)
+            if is_free and fresh is not None and build_fit_check(column)(fresh):
                 cells.append(fresh)
             elif column.nullable and self._rng.random() < _NULL[names[n] in self._hints.replaced]:
                 cells.append(None)
@@ -112,17 +123,17 @@ class _Crowd:
         """What the cells of a column are drawn from."""
         column = table.columns[n]
         name, own = column.name.lower(), [row[n] for row in base]
+        fits = build_fit_check(column)
         if (table.name, n) in self._targets:
             target, key = self._targets[table.name, n]
-            return [row[key] for row in self.rows[target]]
+            return [row[key] for row in self.rows[target] if row[key] is None or fits(row[key])]
         if name in self._hints.equated or is_bound(self._schema, table, column):
             return own
-        fits = build_fit_check(column)
         pool = build_cell_pool(column, self._hints)
         cells = [*own, *pool.best, *pool.hits, *pool.hits, *pool.near]
         if column.kind in _NUMBERS and not column.choices:
             cells += self._numbers
-        elif column.kind in _TIMES or (name in self._hints.forms and own):
+        elif column.kind in _TIMES or name in self._hints.forms:
             kind = _TIMES[len(str(own[0])) > 10] if column.kind == "text" else column.kind
             near = (move_time(cell, sign * 24, kind) for cell in own for sign in (1, -1))
             far = (move_time(own[0], sign * hours, kind) for hours in _HOURS for sign in (1, -1))
