@@ -21,7 +21,7 @@ from evalcore.access.policy import OPERATOR
 from evalcore.access.redaction import dataset_name, is_path, mask_target, redact_paths
 from evalcore.cli.main import main
 from evalcore.exchange import board_export
-from evalcore.exchange.export_service import build_export_file
+from evalcore.exchange.page_jobs import build_export_file
 from evalcore.exchange.scale import exporter
 from evalcore.exchange.site.publish import SiteOptions, publish_site
 from evalcore.i18n import t

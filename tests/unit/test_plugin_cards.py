@@ -108,7 +108,7 @@ def test_its_commands_are_verbs_of_the_command_line(settings, capsys, tmp_path):
 
 def test_its_official_set_is_fetched_by_a_job(settings, plugin_path):
     assert "sums-hard" in catalog.list_official_datasets()
-    from evalcore.exchange.fetch_job import fetch_official_dataset
+    from evalcore.exchange.page_jobs import fetch_official_dataset
 
     keys = Secrets({data_client.HUB_TOKEN_VARIABLE: "t"})
     done = fetch_official_dataset(jobs.TaskContext(settings, keys), "sums-hard")

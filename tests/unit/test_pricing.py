@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from evalcore.access.secrets import Secrets
-from evalcore.exchange.export_service import build_export_file
+from evalcore.exchange.page_jobs import build_export_file
 from evalcore.records import Usage
 from evalcore.runner.execute import execute_run
 from evalcore.runner.jobs import TaskContext

@@ -91,7 +91,7 @@ TASKS: Mapping[str, Task] = MappingProxyType(
     }
     | {
         "export": Task(
-            "evalcore.exchange.export_service:build_export_file",
+            "evalcore.exchange.page_jobs:build_export_file",
             seconds=120.0,
             timeout=Note("export_slow"),
             memory=6 * _GIB,
@@ -106,7 +106,7 @@ TASKS: Mapping[str, Task] = MappingProxyType(
             timeout=Note("draft_slow"),
             death=Note("upload_killed"),
         ),
-        "fetch": Task("evalcore.exchange.fetch_job:fetch_official_dataset", right="fetch"),
+        "fetch": Task("evalcore.exchange.page_jobs:fetch_official_dataset", right="fetch"),
         "confirm": Task("evalcore.runner.dataset_check:confirm_dataset", right="upload"),
         "equivalent": Task(
             "evalcore.runner.jobs.pair_checks:decide_statement_pairs",
@@ -115,7 +115,7 @@ TASKS: Mapping[str, Task] = MappingProxyType(
             right="launch",
         ),
         "import": Task(
-            "evalcore.exchange.import_job:import_uploaded_file",
+            "evalcore.exchange.page_jobs:import_uploaded_file",
             seconds=3600.0,
             timeout=Note("bundle_slow"),
             right="upload",
