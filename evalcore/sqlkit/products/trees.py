@@ -399,6 +399,11 @@ def _expand_stars(select: exp.Select, alias: str, columns: list[str]) -> None:
     select.set("expressions", items)
 
 
+_MOST_ROWS = 2**31 - 1
+#: What a query does with the rows that ROWNUM has let through.
+_AFTER_ROW_NUMBERS = ("group", "distinct", "limit", "offset")
+
+
 def _replace_row_numbers(select: exp.Select) -> None:
     """ROWNUM of one query: its bound as a LIMIT, its value as the number of the row."""
     columns = [
@@ -412,11 +417,9 @@ def _replace_row_numbers(select: exp.Select) -> None:
         return
     limit, conditions = None, []
     where = select.args.get("where")
-    parts = (
-        list(where.this.flatten())
-        if where and isinstance(where.this, exp.And)
-        else ([where.this] if where else [])
-    )
+    parts = [where.this] if where else []
+    if where and isinstance(where.this, exp.And):
+        parts = list(where.this.flatten())
     for part in parts:
         bound = _read_bound(part)
         if bound is None:
@@ -437,21 +440,18 @@ def _replace_row_numbers(select: exp.Select) -> None:
         agg.find_ancestor(exp.Select) is select for agg in select.find_all(exp.AggFunc)
     )
     ordered = select.args.get("order")
-    if aggregates or select.args.get("group") or select.args.get("distinct"):
-        raise Untranslatable("ROWNUM")
     outer_rows = [column for column in columns if column.find_ancestor(exp.Where) is None]
-    if outer_rows and ordered:
+    is_used = any(select.args.get(name) for name in _AFTER_ROW_NUMBERS)
+    if aggregates or is_used or (outer_rows and ordered):
         raise Untranslatable("ROWNUM")
     for column in outer_rows:
         number = sqlglot.parse_one("ROW_NUMBER() OVER ()", read="postgres")
         named = column.parent is select
         column.replace(exp.alias_(number, "rownum") if named else number)
-    if limit is None:
-        return
-    if ordered is None:
+    if limit is not None and ordered is None:
         select.limit(limit, copy=False)
-        return
-    _limit_before_order(select, limit)
+    elif limit is not None:
+        _limit_before_order(select, limit)
 
 
 def _limit_before_order(select: exp.Select, limit: int) -> None:
@@ -480,20 +480,20 @@ def _read_bound(part: exp.Expr) -> int | None:
         low, high = part.args["low"], part.args["high"]
         if not _is_row_number(part.this) or not (low.is_int and high.is_int):
             return None
-        return max(int(high.name), 0) if int(low.name) <= 1 else 0
+        return min(max(int(high.to_py()), 0), _MOST_ROWS) if low.to_py() <= 1 else 0
     left, right, kind = part.this, part.expression, part.key
     if _is_row_number(right):
         left, right = right, left
         kind = {"lt": "gt", "lte": "gte", "gt": "lt", "gte": "lte"}.get(kind, kind)
     if not _is_row_number(left) or not right.is_int:
         return None
-    value = int(right.name)
+    value = int(right.to_py())
     if kind in ("lt", "lte"):
-        return max(value - (kind == "lt"), 0)
+        return min(max(value - (kind == "lt"), 0), _MOST_ROWS)
     if kind == "eq":
         return 1 if value == 1 else 0
     passes_first = value < 1 if kind == "gt" else value <= 1
-    return 2**31 - 1 if passes_first else 0
+    return _MOST_ROWS if passes_first else 0
 
 
 def _is_row_number(node: exp.Expr) -> bool:
