@@ -74,8 +74,8 @@ CEILINGS: dict[str, float] = {
     "one-word functions, %": 8,
     "crowded names": 0,
     "long modules": 0,
-    "modules": 643,
-    "lines": 152_000,
+    "modules": 642,
+    "lines": 152_350,
     "function length, p95": 27,
 }
 
