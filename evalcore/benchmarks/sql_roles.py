@@ -151,8 +151,8 @@ def mark_option(text: str, name: str, word: str) -> str:
         for heading in _HEADING.finditer(text)
         if label in ((heading["mark"] or "").lower(), (heading["name"] or "").strip().lower())
     ]
-    one = marked == text and len(headings) == 1
-    return _mark_heading(text, headings[0], word) if one else marked
+    is_named_once = marked == text and len(headings) == 1
+    return _mark_heading(text, headings[0], word) if is_named_once else marked
 
 
 #: What stands before one of several pieces of code: a short line above it, or the mark of an item.
@@ -229,8 +229,8 @@ def read_verdict(value: Any) -> bool | None:
     """What a cell or the value of a field says of an option, None for anything but yes or no."""
     if not isinstance(value, str):
         return value if isinstance(value, bool) else None
-    said = _VERDICT.match(value)
-    return said["wrong"] is None if said else None
+    match = _VERDICT.match(value)
+    return match["wrong"] is None if match else None
 
 
 def _is_asked(head: str) -> bool:
@@ -239,13 +239,13 @@ def _is_asked(head: str) -> bool:
 
 def _judge_row(fields: Sequence[tuple[str, Any]]) -> tuple[bool | None, str]:
     """Whether all fields that say so call an option right, and the name of the last of them."""
-    said = [(name, read_verdict(value)) for name, value in fields if _is_asked(name)]
+    verdicts = [(name, read_verdict(value)) for name, value in fields if _is_asked(name)]
     rights = [
         right is not (_ASKS_WRONG.search(name.replace("_", " ")) is not None)
-        for name, right in said
+        for name, right in verdicts
         if right is not None
     ]
-    return (all(rights), said[-1][0]) if rights else (None, "")
+    return (all(rights), verdicts[-1][0]) if rights else (None, "")
 
 
 # Tables.
@@ -284,13 +284,13 @@ def settle_tables(text: str) -> tuple[str, list[Verdict]]:
             judging = judging or [0] * _is_judging(head[0], 0, options)
             if not judging:
                 continue
-            kept = [n for n in range(len(head)) if n not in judging]
-            left = [[head[n] for n in kept]]
+            others = [n for n in range(len(head)) if n not in judging]
+            left = [[head[n] for n in others]]
             for option in options:
                 right, asked = _judge_row(
                     [(head[n], option[n]) for n in judging if n < len(option)]
                 )
-                cells = [option[n] for n in kept if n < len(option)]
+                cells = [option[n] for n in others if n < len(option)]
                 if right is not None and cells:
                     verdicts.append(Verdict(cells[0].strip("*_` "), right, asked))
                 left += [cells] if right is not False else []
@@ -335,9 +335,9 @@ def find_object_verdicts(value: Any, depth: int = 4) -> Iterator[Verdict]:
         return
     is_one = isinstance(value, dict) and any(map(_is_asked, map(str, value)))  # judges itself
     if len(options) > 1 and not is_one:
-        said = [(name, read_verdict(item), judge_item(item)) for name, item in options]
-        if all(a is not None or b is not None for _, a, b in said):
-            for name, plain, inner in said:
+        verdicts = [(name, read_verdict(item), judge_item(item)) for name, item in options]
+        if all(a is not None or b is not None for _, a, b in verdicts):
+            for name, plain, inner in verdicts:
                 yield Verdict(name, bool(plain) if inner is None else inner)
             return
     for _, item in options[:40] if depth else ():
@@ -366,9 +366,9 @@ def mark_options(text: str) -> str:
     """The text without the rows that it calls wrong, with "(wrong)" and "(recommended)" in the
     headings of the options that its tables and its objects judge."""
     text, verdicts = settle_tables(text)
-    for said in _SAID.finditer(text):
-        if (is_right := read_verdict(said["says"])) is not None:
-            verdicts.append(Verdict(said["label"] or said["mark"], is_right))
+    for claim in _SAID.finditer(text):
+        if (is_right := read_verdict(claim["says"])) is not None:
+            verdicts.append(Verdict(claim["label"] or claim["mark"], is_right))
     position = 0
     for _ in range(_MAX_OBJECTS):
         start = _OBJECT.search(text, position)

@@ -259,14 +259,19 @@ def _parse_items(sql: str, dialect: str) -> Iterator[exp.Expr]:
         created = _CREATED.search(sql, end)
 
 
+_MAX_DROPPED = 60  # words of an item: the rest of a hostile one would be parsed without end
+
+
 def _find_readable(head: str, words: list[str], dialect: str) -> str:
     """A column or constraint without what cannot be parsed: the order of a key's columns, or what
     stands last; a name that the parser takes for a type is quoted."""
     unordered = [word for word in words if word.upper() not in ("ASC", "DESC")]
-    named = words[:1] if words and words[0].isidentifier() else ()
-    quoted = [exp.to_identifier(name, quoted=True).sql(dialect) for name in named]
-    for parts in (words, unordered, [*quoted, *words[1:]] if quoted else ()):
-        for count in range(len(parts), min(1, len(parts) - 1), -1):
+    quoted: list[str] = []
+    if words and words[0].isidentifier():
+        quoted = [exp.to_identifier(words[0], quoted=True).sql(dialect), *words[1:]]
+    for parts in (words, unordered, quoted):
+        fewest = max(min(2, len(parts)), len(parts) - _MAX_DROPPED)
+        for count in range(len(parts), fewest - 1, -1):
             item = " ".join(parts[:count])
             if len(trees := _parse(f"{head} ({item})", dialect)) == 1 and trees[0].find(exp.Schema):
                 return item

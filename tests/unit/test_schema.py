@@ -109,6 +109,14 @@ def test_an_option_that_is_not_known_loses_no_table(
     assert schema.unread == ()
 
 
+def test_an_item_that_cannot_be_read_is_not_tried_word_by_word_to_its_end() -> None:
+    ddl = f"CREATE TABLE t (id INT, a INT {'x ' * 20_000}, b INT)"
+    assert [column.name for column in read_schema([ddl], "postgres").tables[0].columns] == [
+        "id",
+        "b",
+    ]
+
+
 def test_a_table_of_which_nothing_is_known_is_named() -> None:
     ddl = ("CREATE TABLE loans (id int)", "CREATE TABLE IF NOT EXISTS b.parts (%% ..)")
     assert read_schema(ddl, "postgres").unread == ("parts",)

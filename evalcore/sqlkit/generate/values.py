@@ -79,7 +79,7 @@ def parts_of_dates(number: int, kind: str) -> Cells:
     return hits, [time for time in near if time not in hits]
 
 
-def list_parts_within(times: Sequence[str], constants: Sequence[Constant]) -> list[str]:
+def _list_parts_within(times: Sequence[str], constants: Sequence[Constant]) -> list[str]:
     """Some of the times with each day and hour that constants ask for."""
     values = [str(constant.value) for constant in constants if constant.operator == "="]
     parts = {int(value) for value in values if _PART.fullmatch(value)}
@@ -182,7 +182,7 @@ def build_cell_pool(column: Column, hints: Hints) -> Pool:
         near += filter(fits, bad)
     if column.kind in _SPANNED and hits:
         spans = [constant for constant in constants if not _PART.fullmatch(str(constant.value))]
-        hits += list_parts_within(_select_best(hits, spans, column.kind), constants)
+        hits += _list_parts_within(_select_best(hits, spans, column.kind), constants)
     short = ("a", "B", "") if column.kind == "text" else (0, 1)
     plain = tuple(filter(fits, forms.cells if forms else _PLAIN[column.kind])) or short
     if hints.clock and (column.kind in ("date", "timestamp") or (forms and forms.holds_days)):
@@ -303,7 +303,7 @@ def _select_form_cells(
     texts = good, bad = _select_cells_around(constant, "text")
     if forms.holds_days:
         is_part = _PART.fullmatch(str(constant.value))
-        kinds = _SPANNED if is_part else _SPANNED[len(str(constant.value)) > 10 :][:1]
+        kinds = _SPANNED if is_part else (_SPANNED[len(str(constant.value)) > 10],)
         moments = [_select_cells_around(constant, kind) for kind in kinds]
         good, bad = (
             forms.format_moments(chain.from_iterable(side)) for side in zip(*moments, strict=True)
