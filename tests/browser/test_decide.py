@@ -59,7 +59,7 @@ def test_many_criteria_scroll_beside_the_names(shipped, tabs, language):
     visit(tab, f"{shipped.url}/decide?suite=sql&source=here&level=metrics")
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
     table = tab.locator(".eb-many").first
-    assert table.locator(".eb-group:not(:empty)").count() == 3  # a benchmark each
+    expect(table.locator(".eb-group:not(:empty)")).to_have_count(3)  # a benchmark each
     name, score = table.locator("td.eb-name").first, table.locator("td.eb-score").first
     before = name.bounding_box(), score.bounding_box()
     table.evaluate("one => { one.scrollLeft = one.scrollWidth }")

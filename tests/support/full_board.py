@@ -45,8 +45,10 @@ VIEWS = {
     "unknown target": "/target?key=nobody",
     "unknown page": "/nowhere",
 }
-_SETTLED = """() => !document.querySelector(
-  '[data-testid="stSkeleton"], [data-testid="stStatusWidget"], [data-stale="true"]')"""
+#: The page's run has ended: until then its heading may stand above an empty table.
+_SETTLED = """() => !document.querySelector(`
+  [data-testid="stApp"]:not([data-test-script-state="notRunning"]),
+  [data-testid="stSkeleton"], [data-testid="stStatusWidget"], [data-stale="true"]`)"""
 #: Charts and tables are drawn after the page has settled: nothing changes for 200 ms, at most 5 s.
 _QUIET = """() => new Promise(done => {
   let timer = setTimeout(end, 200)
