@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import cache
 from typing import Literal
@@ -43,7 +43,7 @@ class Column(Record, frozen=True):
 
     `computed` columns cannot be inserted; `identity` ones are filled where nothing is given.
     `quoted` tells whether the DDL quotes the name, `default` is the expression that fills a column
-    for which nothing is given.
+    for which nothing is given. `folds_case` tells that two spellings of a text are one in it.
     """
 
     name: str
@@ -58,6 +58,7 @@ class Column(Record, frozen=True):
     declared: str = ""
     quoted: bool = False
     default: str = ""
+    folds_case: bool = False
 
 
 class Key(Record, frozen=True):
@@ -186,6 +187,11 @@ _CREATED = re.compile(
     r"""((?:[\w.]|"[^"]+"|`[^`]+`|\[[^]]+\])+)\s*(?=\()""",
     re.I,
 )
+_DOMAIN = re.compile(
+    r"""\bCREATE\s+DOMAIN\s+([\w."]+)\s+(?:AS\s+)?"""
+    r"([\w ]+?(?:\s*\([\d, ]+\))?)(?=\s*(?:;|$)|\s+(?:NOT|NULL|CHECK|DEFAULT|CONSTRAINT)\b)([^;]*)",
+    re.I,
+)
 _ENUMERATIONS = (_Type.ENUM, _Type.SET, _Type.YEAR)
 _SERIALS = (_Type.SERIAL, _Type.SMALLSERIAL, _Type.BIGSERIAL)
 
@@ -195,7 +201,7 @@ def read_schema(ddl: Sequence[str], dialect: str) -> Schema:
     tables: dict[str, Table] = {}
     created = {plain_name(match[1]): None for text in ddl for match in _CREATED.finditer(text)}
     enums = read_enum_types(ddl)
-    for statement in _iter_ddl_statements(ddl, dialect):
+    for statement in _iter_ddl_statements(_expand_domains(ddl), dialect):
         if isinstance(statement, exp.Alter) and plain_name(statement.this.name) in tables:
             altered = tables[plain_name(statement.this.name)]
             items = list(_list_altered_items(statement))
@@ -219,10 +225,26 @@ def read_schema(ddl: Sequence[str], dialect: str) -> Schema:
     return Schema(tuple(tables.values()), dialect, unread)
 
 
-def _iter_ddl_statements(ddl: Sequence[str], dialect: str) -> Iterator[exp.Expr]:
+def _expand_domains(ddl: Sequence[str]) -> Iterator[str]:
+    """DDL with the type and the checks of each domain in the columns that are declared as it."""
+    domains = [match.groups() for text in ddl for match in _DOMAIN.finditer(text)]
+    for text in ddl:
+        text = _DOMAIN.sub("", text)
+        for name, declared, rest in domains:
+            used = re.compile(rf'(\w+|"[^"]+")\s+{re.escape(name)}(?![\w.])', re.I)
+            checks = [re.split(r"\bVALUE\b", rest, flags=re.I)]
+            text = used.sub(lambda m: f"{m[1]} {declared} {m[1].join(checks[0])}", text)  # noqa: B023
+        yield text
+
+
+def _iter_ddl_statements(ddl: Iterable[str], dialect: str) -> Iterator[exp.Expr]:
     for text in ddl:
         readable = _UNREADABLE.sub("VARBIT", text)
-        yield from _parse(readable, dialect) or _parse_items(readable, dialect)
+        for tree in _parse(readable, dialect) or _parse_items(readable, dialect):
+            if isinstance(tree, exp.Command):  # such as a table WITHOUT ROWID
+                yield from _parse_items(tree.sql(dialect), dialect)
+            else:
+                yield tree
 
 
 def _parse(sql: str, dialect: str) -> list[exp.Expr]:
@@ -350,6 +372,8 @@ def _build_schema_column(
     )
     digits = _DIGITS.get(declared.this, 9) if kind == "integer" and declared else None
     default = kinds.get(exp.DefaultColumnConstraint)
+    collate = kinds.get(exp.CollateColumnConstraint)
+    collation = collate.this.name.lower() if collate else "_ci" if dialect == "mysql" else ""
     return Column(
         name=item.name,
         kind=kind,
@@ -365,6 +389,7 @@ def _build_schema_column(
         declared=declared.sql(dialect=dialect) if declared else "",
         quoted=bool(item.this.args.get("quoted")),
         default=default.this.sql(dialect=dialect) if default is not None else "",
+        folds_case=kind == "text" and collation.endswith(("nocase", "_ci")),
     )
 
 

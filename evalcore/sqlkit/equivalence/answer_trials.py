@@ -17,6 +17,7 @@ from evalcore.sqlkit.equivalence.trials import (
 )
 from evalcore.sqlkit.generate import (
     covers_statement,
+    generate_added_crowds,
     generate_added_edges,
     generate_crowded_database,
     generate_databases,
@@ -50,7 +51,8 @@ def iter_answer_trials(
             yield prepare_edge_trials(engine, question, schema, (edges,), answer)
         mined = (other, asked[0])
         generated = generate_databases(schema, mined, seed=question.seed + 1, count=count)
-        sources = map(source_from_database, generated)
+        crowds = generate_added_crowds(schema, mined, seed=question.seed + 1)
+        sources = map(source_from_database, (*generated, *crowds))
         yield collect_trials(engine, question, schema, sources, answer)
     limited = _prepare_limit_trials(engine, question, schema, answer)
     if limited.slow or limited.unstable:  # by other work on the machine, which is not to decide

@@ -22,6 +22,7 @@ from evalcore.sqlkit.generate.crowds import generate_crowds
 from evalcore.sqlkit.generate.database import (
     Database,
     Row,
+    drop_dangling_rows,
     fill_empty_texts,
     order_own_references,
     permute_rows,
@@ -81,7 +82,7 @@ def generate_sparse_databases(
     trees = (tree for sql, dialect in statements for tree in parse_trees(sql, dialect))
     inserts = (tree.find(exp.Table) for tree in trees if may_conflict(tree))
     written = {plain_name(table.name) for table in inserts if table is not None}
-    return (
+    databases = (
         *nasty.generate_sparse_databases(schema, hints, usage, seed),
         *filter(None, [generate_clusters(schema, hints, usage, seed)]),
         generate_alike(schema, hints, seed),
@@ -92,6 +93,9 @@ def generate_sparse_databases(
         *generate_tie_databases(schema, hints, usage, seed),
         *(nasty.generate_conflicts(schema, hints, seed, written) if written else ()),
     )
+    if schema.dialect == "sqlite":  # it takes rows whose reference leads nowhere
+        return databases
+    return tuple(drop_dangling_rows(schema, database) for database in databases)
 
 
 def generate_sibling_pairs(
@@ -134,6 +138,14 @@ def generate_added_edges(
     return next(edge_databases.generate_edge_databases(schema, hints, usage, seed, present))
 
 
+def generate_added_crowds(
+    schema: Schema, statements: Sequence[tuple[str, str]], *, seed: int
+) -> tuple[Database, ...]:
+    """Crowds for statements of which a question's own databases know only some."""
+    hints, _ = _read_statements(schema, statements)
+    return tuple(generate_crowds(schema, hints, seed, even=True))
+
+
 def covers_statement(
     schema: Schema, statements: tuple[tuple[str, str], ...], other: tuple[str, str]
 ) -> bool:
@@ -143,10 +155,12 @@ def covers_statement(
     counts = frozenset[int]().union(*(list_row_limits(*statement) for statement in statements))
     if not list_row_limits(*other) <= counts:
         return False
-    compared = read_hints(statements).constants
+    known, new = read_hints(statements), read_hints((other,))
+    if not (set(new.years) <= set(known.years) and new.combined.items() <= known.combined.items()):
+        return False
     return all(
-        set(constants) <= set(compared.get(name, ()))
-        for name, constants in read_hints((other,)).constants.items()
+        set(constants) <= set(known.constants.get(name, ()))
+        for name, constants in new.constants.items()
     ) and _list_edge_cells(schema, (other,)) <= _list_edge_cells(schema, statements)
 
 
@@ -194,8 +208,9 @@ def _read_statements(schema: Schema, statements: Sequence[tuple[str, str]]) -> t
         if holds_json(column, usage)
     }
     inserts = _iter_named_inserts(schema, statements)
-    hints = read_hints((*statements, *_iter_check_queries(schema), *inserts))
-    forms = list_text_forms(schema, hints, usage)
+    checks = tuple(_iter_check_queries(schema))
+    hints = read_hints((*statements, *checks, *inserts))
+    forms = list_text_forms(schema, hints, read_usage((*statements, *checks)))
     return msgspec.structs.replace(hints, documents=documents, forms=forms), usage
 
 

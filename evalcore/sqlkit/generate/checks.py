@@ -6,6 +6,7 @@ A row that an engine refuses takes its whole database with it.
 
 from __future__ import annotations
 
+import json
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -74,7 +75,8 @@ def _write_case(node: exp.Expr, dialect: str) -> exp.Expr:
 def _compile_condition(tree: exp.Expr, unclear: bool) -> Condition:
     def is_satisfied(row: Mapping[str, Any]) -> bool:
         try:
-            return _evaluate_expression(tree, row) is not False
+            value = _evaluate_expression(tree, row)
+            return value is None or value != 0
         except _UNCLEAR as problem:
             return unclear or isinstance(problem, LookupError)
 
@@ -91,9 +93,19 @@ def solve_checks(checks: Sequence[str], row: Mapping[str, Any], dialect: str) ->
                 if name in row and name not in solved and other.find(exp.Column):
                     with suppress(*_UNCLEAR):
                         value = _evaluate_expression(other, row)
-                        solved[name] = float(value) if isinstance(value, Decimal) else value
-                        break
+                        if value is not None:
+                            solved[name] = float(value) if isinstance(value, Decimal) else value
+                            break
     return solved
+
+
+def iter_compared_columns(checks: Sequence[str], dialect: str) -> Iterator[tuple[str, str]]:
+    """The columns, folded, that checks hold against each other, each with the other."""
+    for tree in (tree for text in checks for tree in _parse_check(text, dialect)):
+        for node in tree.find_all(*_OPERATORS):
+            if isinstance(node.this, exp.Column) and isinstance(node.expression, exp.Column):
+                names = node.this.name.lower(), node.expression.name.lower()
+                yield from (names, names[::-1])
 
 
 def _evaluate_expression(node: exp.Expr, row: Mapping[str, Any]) -> Any:
@@ -103,8 +115,8 @@ def _evaluate_expression(node: exp.Expr, row: Mapping[str, Any]) -> Any:
         return Decimal(str(value)) if isinstance(value, float) else value
     if isinstance(node, exp.Literal):
         return node.this if node.is_string else Decimal(node.this)
-    if isinstance(node, exp.Null):
-        return None
+    if isinstance(node, exp.Null | exp.Boolean):
+        return node.args.get("this")
     call = _CALLS.get(type(node))
     if call is None and not isinstance(node, (*_COMBINED, *_OPERATORS)):
         raise _NotEvaluated
@@ -114,8 +126,9 @@ def _evaluate_expression(node: exp.Expr, row: Mapping[str, Any]) -> Any:
         decisive = isinstance(node, exp.Or)
         return decisive if decisive in values else None if None in values else not decisive
     if isinstance(node, exp.Is):
-        is_null = (values[0] is None) == isinstance(node.expression, exp.Null)
-        return is_null != bool(node.args.get("negate"))
+        if isinstance(values[1], bool) and not isinstance(values[0], bool | None):
+            raise _NotEvaluated  # a number that is told to be true
+        return (values[0] is values[1]) != bool(node.args.get("negate"))
     if isinstance(node, exp.NullSafeEQ | exp.NullSafeNEQ):
         return (values[0] == values[1]) == isinstance(node, exp.NullSafeEQ)
     if isinstance(node, exp.Coalesce):
@@ -176,8 +189,16 @@ def _read_day(node: exp.Expr, value: str, *more: Any) -> str | None:
 _DAY = re.compile(r"\d{4}-\d\d-\d\d(?!\S)|\d{4}-\d\d-\d\dT")
 
 
-def _call_by_name(node: exp.Expr, value: str, *more: Any) -> str | None:
-    """SQLite's DATETIME of a text: a day or a moment in full, None for what is neither."""
+def _call_by_name(node: exp.Expr, value: str, *more: Any) -> str | bool | None:
+    """JSON_VALID, PostgreSQL's JSON_TYPEOF, and SQLite's DATETIME: a day or a moment in full, None
+    for what is neither."""
+    if node.name.upper() == "JSON_VALID":
+        with suppress(ValueError):
+            json.loads(value)
+            return True
+        return False
+    if node.name.upper() in ("JSONB_TYPEOF", "JSON_TYPEOF"):
+        return _JSON_TYPES[type(json.loads(value))]
     if node.name.upper() != "DATETIME" or more:
         raise _NotEvaluated
     if _is_number(value):
@@ -190,6 +211,10 @@ def _is_number(value: str) -> bool:
     return re.fullmatch(r"[\d.:+-]+", value) is not None and "-" not in value[1:]
 
 
+_JSON_TYPES: dict[type, str] = {
+    **{dict: "object", list: "array", str: "string", bool: "boolean", type(None): "null"},
+    **dict.fromkeys((int, float), "number"),
+}
 _LONG_AGO = "-4713-11-24"  # what SQLite makes of numbers
 _CLOCK = re.compile(r"([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?")
 
@@ -203,7 +228,7 @@ def _cast_value(node: exp.Expr, value: Any) -> Any:
     kind = str(node.args["to"].this.value)
     if kind == "DATE":
         return _read_day(node, value)
-    if isinstance(value, str) == (kind in ("TEXT", "VARCHAR", "TIMESTAMP", "TIMESTAMPTZ")):
+    if isinstance(value, str) == kind.startswith(("TEXT", "VARCHAR", "TIMESTAMP", "DATETIME")):
         return value
     raise _NotEvaluated
 

@@ -174,6 +174,24 @@ def move_time(value: Any, hours: float, kind: str) -> str | None:
     return str(moved.date()) if kind == "date" else str(moved)
 
 
+def list_month_ends(value: Any, kind: str) -> list[str | None]:
+    """A date or moment on the last day of the month before, and of its own."""
+    day = _parse_day(value)
+    ends = (0, monthrange(day.year, day.month)[1]) if day else ()
+    return [move_time(value, 24 * (end - day.day), kind) for end in ends if day]
+
+
+def list_anniversaries(value: Any, years: Sequence[int], kind: str) -> list[str | None]:
+    """Dates or moments so many years after one and after that of the next year, and a day before
+    each: between the two there may be a leap day less."""
+    day = _parse_day(value)
+    if day is None:
+        return []
+    counts = [n + more for n in (0, *years) for more in (0, 1)] if years else ()
+    moved = [_move_day(day, count, "year") for count in counts]
+    return [move_time(value, 24 * ((to - day).days + d), kind) for to in moved for d in (0, -1)]
+
+
 # Moments at which the day of a time zone, or its distance from UTC, changes.
 
 _ZONE = re.compile(r"[A-Z]\w+/[\w/+-]+|[+-](?!00:00)\d\d:\d\d")

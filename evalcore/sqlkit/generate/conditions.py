@@ -186,7 +186,7 @@ def _iter_named_parts(tree: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
         yield alias.alias.lower(), alias.this
     for named in tree.find_all(exp.CTE, exp.Subquery):  # WITH bounds (low) AS (SELECT 5)
         declared = named.args["alias"].columns if named.args.get("alias") else ()
-        selected = named.this.selects if isinstance(named.this, exp.Select) else ()
+        selected = named.this.selects if isinstance(named.this, exp.Query) else ()
         for identifier, part in zip(declared, selected, strict=False):
             if not isinstance(part, exp.Star):
                 yield identifier.name.lower(), part
@@ -265,6 +265,8 @@ def _iter_node_constants(node: exp.Expr) -> Iterator[ColumnConstant]:
     elif isinstance(node, exp.Overlaps):
         yield from _pair_constants(node.this, node.expression, "about")
         yield from _pair_constants(node.expression, node.this, "about")
+    elif isinstance(node, exp.Div | exp.IntDiv):
+        yield from _iter_halves(node)
     elif isinstance(node, exp.Bracket):  # the key of a map
         for part in node.expressions:
             yield from _pair_constants(node.this, part, "=")
@@ -282,6 +284,19 @@ def _iter_node_constants(node: exp.Expr) -> Iterator[ColumnConstant]:
         columns = list_column_names(node)
         for day in iter_anniversaries(node) if columns else ():
             yield columns, Constant("about", day)
+
+
+def _iter_halves(node: exp.Expr) -> Iterator[ColumnConstant]:
+    """What divided by a constant gives halves, where whole numbers are made of it: engines and
+    functions differ in how they round these."""
+    divisor = fold_constant(node.expression)
+    if divisor and divisor > 1 and node.find_ancestor(exp.Round, exp.Cast, exp.Floor, exp.Ceil):
+        for half in (0.5, 1.5, 2.5):
+            value = divisor * half
+            yield (
+                list_column_names(node.this),
+                Constant("about", int(value) if value == int(value) else value),
+            )
 
 
 _ALTERNATIVES = (exp.Coalesce, exp.Case)

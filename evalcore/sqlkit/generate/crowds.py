@@ -8,11 +8,13 @@ the times of a group are hours, days, weeks and months apart.
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from evalcore.records import Record
 from evalcore.sqlkit.generate.checks import compile_row_check
-from evalcore.sqlkit.generate.clocks import move_time
+from evalcore.sqlkit.generate.clocks import list_anniversaries, list_month_ends, move_time
 from evalcore.sqlkit.generate.database import Database, Row, drop_dangling_rows
 from evalcore.sqlkit.generate.hints import Hints
 from evalcore.sqlkit.generate.islands import (
@@ -25,6 +27,7 @@ from evalcore.sqlkit.generate.islands import (
 )
 from evalcore.sqlkit.generate.values import build_cell_pool, build_fit_check
 from evalcore.sqlkit.schema import (
+    Column,
     Schema,
     Table,
     list_target_columns,
@@ -32,53 +35,120 @@ from evalcore.sqlkit.schema import (
     sort_by_dependency,
 )
 
-_ISLANDS, _ROWS = 3, 40
+_ISLANDS = 3
 _ATTEMPTS = 8  # for each row, to draw one that keeps keys and checks
 _DRAWN, _FIRST = 0.6, 0.5
 _NULL = (0.1, 0.3)  # the second where something stands for NULLs
-_HOURS = (1, 3, 24, 48, 7 * 24, 8 * 24, 30 * 24, 61 * 24)
 _NUMBERS, _TIMES = ("integer", "decimal", "float"), ("date", "timestamp")
-#: So many rows of the tables whose key others hold, and what is drawn for numbers, beside those
-#: that the conditions ask for.
-_FEW, _MANY = (1, 1, 2, 3, 8), tuple(range(1, 60))
-_CROWDS = (
-    ("a crowd of equals", 3, _FEW),
-    ("a crowd of groups", 6, _FEW),
-    ("a crowd", 14, _MANY),
-    ("a crowd of few", 3, _MANY),
+#: What is drawn for numbers, and the hours between times, beside what the conditions ask for.
+_FEW, _MANY = (1, 1, 2, 3, 5, 7, 8), tuple(range(1, 60))
+_FEWEST = (1, 1, 1, 2)
+_FEWER = (1, 1, 1, 2, 2, 3) * 2 + (5, 7)
+_ODD = (1, 3, 5, 7) * 3  # two of them are often 8 together, an eighth of which is rounded
+_SPREAD = tuple(sign * n for n in (1, 3, 24, 48, 168, 192, 720, 1464) for sign in (1, -1))
+_A_DAY, _MAX_DAYS = "2024-02-10", 400
+_DAYS = tuple(range(-24, 8 * 24, 24))
+#: From the 31st of January to the ends of other months, and to days that follow or lie between.
+_MONTH_ENDS = tuple(24 * days for days in (0, 28, 15, 29, 59, 60, 89, -31))
+
+
+class _Kind(Record, frozen=True):
+    """How many rows have the tables whose key others hold, those of them that hold that of another
+    besides, and all others; what is drawn for their numbers and times; whether no key or number is
+    likelier than others; the day that its times are about, where no condition asks for one."""
+
+    name: str
+    parents: int
+    middle: int
+    children: int
+    numbers: tuple[int, ...]
+    hours: tuple[int, ...] = _SPREAD
+    even: bool = False
+    day: str = ""
+
+
+_KINDS = (
+    _Kind("a crowd of equals", 3, 3, 40, _FEW),
+    _Kind("a crowd of groups", 6, 6, 40, _FEW),
+    _Kind("a crowd", 14, 14, 40, _MANY),
+    _Kind("a crowd of few", 3, 3, 40, _MANY),
+    _Kind("a crowd of pairs", 3, 14, 24, _FEWER, even=True),
+    _Kind("a crowd of equal pairs", 3, 14, 24, _FEWEST, even=True),
+    _Kind("a crowd of couples", 14, 14, 24, _ODD, _DAYS, even=True),
+    _Kind("a crowd of couples again", 14, 14, 24, _ODD, _DAYS, even=True),
+    _Kind("a crowd in a row", 6, 8, 40, _FEWER, _DAYS, even=True),
+    _Kind("a crowd in a row again", 6, 8, 40, _FEWER, _DAYS, even=True),
+    _Kind("a crowd at month ends", 6, 8, 24, _FEWER, _MONTH_ENDS, even=True, day="2025-01-31"),
 )
 
 
-def generate_crowds(schema: Schema, hints: Hints, seed: int) -> Iterator[Database]:
+def generate_crowds(
+    schema: Schema, hints: Hints, seed: int, *, even: bool = False
+) -> Iterator[Database]:
     """Databases in which numbers repeat and others in which they hardly do, with few parents and
-    with more."""
-    for name, parents, numbers in _CROWDS:
-        base = fill_islands(schema, hints, name, seed, _ISLANDS)
-        crowd = _Crowd(schema, hints, base, numbers, random.Random(f"{seed}/{name}"))  # noqa: S311
+    with more; only those of `even` ones, if asked for."""
+    for kind in (kind for kind in _KINDS if kind.even or not even):
+        base = fill_islands(schema, hints, kind.name, seed, _ISLANDS)
+        crowd = _Crowd(schema, hints, base, kind, random.Random(f"{seed}/{kind.name}"))  # noqa: S311
         for table in sort_by_dependency(schema):
-            crowd.add_rows(table, parents if table.name in crowd.parents else _ROWS)
+            crowd.add_rows(table)
         tables = {table.name: tuple(crowd.rows[table.name]) for table in schema.tables}
-        yield drop_dangling_rows(schema, Database(name, tables))
+        yield drop_dangling_rows(schema, Database(kind.name, tables))
 
 
 class _Crowd:
     """The tables of one database, filled one after the other."""
 
     def __init__(
-        self,
-        schema: Schema,
-        hints: Hints,
-        base: Database,
-        numbers: Sequence[int],
-        rng: random.Random,
+        self, schema: Schema, hints: Hints, base: Database, kind: _Kind, rng: random.Random
     ) -> None:
-        self._schema, self._hints, self._numbers, self._rng = schema, hints, numbers, rng
+        self._schema, self._hints, self._kind, self._rng = schema, hints, kind, rng
         self.rows = {name: [*rows] for name, rows in base.tables.items()}
         self._targets = dict(_iter_targets(schema, hints))
-        self.parents = {target for target, _ in self._targets.values()}
+        columns = {column.name.lower() for table in schema.tables for column in table.columns}
+        self._families = Counter(
+            family for name, family in hints.equated.items() if name in columns
+        )
+        self._align_times()
 
-    def add_rows(self, table: Table, count: int) -> None:
-        rows = self.rows[table.name]
+    def _align_times(self) -> None:
+        """Lead the times for which nothing is asked to a day that is asked for elsewhere: those of
+        several tables are held against each other."""
+        pools = {
+            (table.name, n): build_cell_pool(column, self._hints)
+            for table in self._schema.tables
+            for n, column in enumerate(table.columns)
+            if self._holds_days(column) and not is_bound(self._schema, table, column)
+        }
+        days = [str(cell)[:10] for pool in pools.values() for cell in pool.best]
+        day = self._kind.day or next(iter(days), _A_DAY)
+        for table in self._schema.tables:
+            keeps_checks = compile_row_check(table, self._schema.dialect)
+            loose = {
+                n
+                for (name, n), pool in pools.items()
+                if name == table.name and (self._kind.day or not pool.hits)
+            }
+            for number, row in enumerate(self.rows[table.name]):
+                moved = tuple(
+                    day + str(cell)[10:] if n in loose and cell else cell
+                    for n, cell in enumerate(row)
+                )
+                if keeps_checks(moved):
+                    self.rows[table.name][number] = moved
+
+    def _holds_days(self, column: Column) -> bool:
+        forms = self._hints.forms.get(column.name.lower()) if column.kind == "text" else None
+        return column.kind in _TIMES or (forms is not None and forms.holds_days)
+
+    def _count_rows(self, table: Table) -> int:
+        if all(target != table.name for target, _ in self._targets.values()):
+            return self._kind.children
+        holds_key = any(name == table.name for name, _ in self._targets)
+        return self._kind.middle if holds_key else self._kind.parents
+
+    def add_rows(self, table: Table) -> None:
+        rows, count = self.rows[table.name], self._count_rows(table)
         base = rows[:]
         if not base:
             return
@@ -113,7 +183,12 @@ class _Crowd:
                 cells.append(fresh)
             elif column.nullable and self._rng.random() < _NULL[names[n] in self._hints.replaced]:
                 cells.append(None)
-            elif draws[n] and self._rng.random() < _DRAWN:
+            elif draws[n] and (
+                (self._kind.even and ((table.name, n) in self._targets or column.kind in _NUMBERS))
+                or (self._kind.day and self._holds_days(column))
+                or (self._kind.even and names[n] in self._hints.combined)
+                or self._rng.random() < _DRAWN
+            ):
                 cells.append(self._rng.choice(draws[n]))
             else:
                 cells.append(start[n])
@@ -127,20 +202,52 @@ class _Crowd:
         if (table.name, n) in self._targets:
             target, key = self._targets[table.name, n]
             return [row[key] for row in self.rows[target] if row[key] is None or fits(row[key])]
-        if name in self._hints.equated or is_bound(self._schema, table, column):
-            return own
+        family = self._hints.equated.get(name)
+        joined = family is not None and self._families[family] > 1
+        if joined or is_bound(self._schema, table, column):
+            return [*own, *(str(cell).swapcase() for cell in own if column.folds_case and cell)]
         pool = build_cell_pool(column, self._hints)
-        cells = [*own, *pool.best, *pool.hits, *pool.hits, *pool.near]
+        near = self._rng.sample(pool.near, min(len(pool.near), max(2, len(pool.hits))))
+        cells = [*own, *pool.best, *pool.hits, *pool.hits, *near]
+        if name in self._hints.combined and column.kind == "text" and not column.choices:
+            cells = own if self._kind.even else cells
+            return [*cells, *filter(fits, ["1", f"1{self._hints.combined[name]}1"] * 3)]
         if column.kind in _NUMBERS and not column.choices:
-            cells += self._numbers
+            if self._kind.even:
+                cells = self._rng.sample(cells, min(len(cells), len(self._kind.numbers) // 5))
+            cells += self._kind.numbers
         elif column.kind in _TIMES or name in self._hints.forms:
             kind = _TIMES[len(str(own[0])) > 10] if column.kind == "text" else column.kind
-            near = (move_time(cell, sign * 24, kind) for cell in own for sign in (1, -1))
-            far = (move_time(own[0], sign * hours, kind) for hours in _HOURS for sign in (1, -1))
-            cells += [moved for moved in (*near, *far) if moved]
+            times = [time for time in self._list_times(name, own, kind) if time]
+            cells = [*own, *times] if self._kind.day else [*cells, *times]
+        elif column.kind != "text" or column.choices or name in self._hints.documents:
+            pass
         elif name in self._hints.written:
             cells.append(self._hints.written[name])
+        else:
+            word = next((cell for cell in own if cell and cell.swapcase() != cell), "ash")
+            cells += [word, word.swapcase()]  # one text to some collations
         return [cell for cell in cells if cell is None or fits(cell)]
+
+    def _list_times(self, name: str, own: Sequence[Any], kind: str) -> list[str | None]:
+        """Times about those of the islands, and as far from them as statements say: their numbers
+        may mean years, days, hours, minutes or seconds."""
+        if self._kind.day and self._hints.years:
+            return list_anniversaries(own[0], self._hints.years[:2], kind)
+        times = [move_time(own[0], hours, kind) for hours in self._kind.hours]
+        if not self._kind.day:
+            times += [move_time(cell, sign * 24, kind) for cell in own for sign in (1, -1)]
+            times += list_month_ends(own[0], kind)
+        if not self._kind.even:
+            return times
+        values = [c.value for c in self._hints.constants.get(name, ())]
+        numbers = [n for n in values if isinstance(n, int) and n > 1][:2]
+        days = [n + more for n in self._hints.lengths[:2] for more in (0, 1)]
+        days += [n for n in numbers if n < _MAX_DAYS]
+        hours = [n / size + more for n in numbers for size in (1, 60, 3600) for more in (0, 0.005)]
+        hours += [sign * 24 * n for n in days for sign in (1, -1)]
+        times += [move_time(own[0], n, kind) for n in hours if n < 24 * _MAX_DAYS]
+        return times
 
 
 def _iter_targets(

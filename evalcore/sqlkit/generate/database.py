@@ -132,7 +132,9 @@ def render_inserts(schema: Schema, database: Database, dialect: str) -> tuple[st
                 + ")"
                 for row in batch
             )
-            text = f"INSERT INTO {table.name} ({names}) VALUES\n{values}"
+            own = dialect == "postgres" and any(column.identity for column in table.columns)
+            overriding = " OVERRIDING SYSTEM VALUE" if own else ""
+            text = f"INSERT INTO {table.name} ({names}){overriding} VALUES\n{values}"
             statements.append(GeneratedScript(text))
     return tuple(statements)
 

@@ -9,7 +9,7 @@ the schema hold.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -26,6 +26,7 @@ from evalcore.sqlkit.generate.islands import (
     fold_key,
     is_bound,
     is_taken,
+    refers,
     replace_cells,
 )
 from evalcore.sqlkit.generate.usage import Usage
@@ -320,20 +321,37 @@ def _insert_edges(
         index = next(free, None)
         if index is None or index >= len(rows):
             return
-        row = [*rows[index]]
+        row = rows[index]
         if isinstance(value, SameAs):
-            value = value.take_value(rows[index], table.columns[column])
+            value = value.take_value(row, table.columns[column])
             if value is not None and not build_fit_check(table.columns[column])(value):
                 continue
-        row[column] = value
+        row = (*row[:column], value, *row[column + 1 :])
         mine = [(key, taken) for key, taken in zip(keys, seen, strict=True) if column in key]
         if any(is_taken(fold_key(row, key), taken) for key, taken in mine):
             continue
-        if not keeps_checks(row):
+        partner = None if keeps_checks(row) else _find_partner(table, row, column, keeps_checks)
+        if partner is not None:
+            yield Edge(table.name, index, partner, value)
+        elif not keeps_checks(row):
             continue
         for key, taken in mine:
             taken.add(fold_key(row, key))
         yield Edge(table.name, index, column, value)
+
+
+def _find_partner(
+    table: Table, row: Row, column: int, keeps_checks: Callable[[Row], bool]
+) -> int | None:
+    """A column outside of keys that has to have the same value, such as the end of what starts."""
+    keyed = {name.lower() for key in table.keys for name in key.columns}
+    for n, other in enumerate(table.columns):
+        if other.kind != table.columns[column].kind or other.computed:
+            continue
+        form = (*row[:n], row[column], *row[n + 1 :])
+        if other.name.lower() not in keyed and not refers(table, other) and keeps_checks(form):
+            return n
+    return None
 
 
 def _part_negated(

@@ -14,7 +14,7 @@ from itertools import chain, zip_longest
 from typing import Any
 from uuid import UUID
 
-from evalcore.sqlkit.generate.checks import compile_checks
+from evalcore.sqlkit.generate.checks import compile_checks, iter_compared_columns
 from evalcore.sqlkit.generate.clocks import iter_zone_moments
 from evalcore.sqlkit.generate.hints import Hints
 from evalcore.sqlkit.generate.regex_samples import sample_matches
@@ -187,13 +187,17 @@ def _iter_floats(constants: Iterable[Any], usage: Usage) -> Iterator[Cell]:
 
 
 def list_text_forms(schema: Schema, hints: Hints, usage: Usage) -> dict[str, TextForms]:
-    """What the columns of text hold that statements read as something else or hold against days."""
+    """What the columns of text hold that statements and checks read as something else or hold
+    against days, or that a check holds against such a column."""
     readings: dict[str, set[tuple[str, bool]]] = defaultdict(set)
     for name, form, strict in usage.readings:
         readings[name].add((form, strict))
     for name, constants in hints.constants.items():
         if any(_ISO.match(str(constant.value)) for constant in constants):
             readings[name].add(("date", False))
+    for table in schema.tables:
+        for name, other in iter_compared_columns(table.checks, schema.dialect):
+            readings[name] |= readings.get(other, set())
     forms = {name: build_text_forms(each, schema.dialect) for name, each in readings.items()}
     return {name: each for name, each in forms.items() if _may_hold(schema, name, each.cells)}
 
@@ -366,6 +370,7 @@ def _iter_json_cells(usage: Usage) -> Iterator[Cell]:
     numbers = [int(n) if n == int(n) else n for n in usage.numbers][:3]
     common: list[Any] = [*literals, *numbers, *(n + 1 for n in numbers), *map(str, numbers)]
     full = dict.fromkeys(keys, "x")
+    yield from _iter_stated_documents(usage.texts)
     yield from _iter_nested_documents(usage.json_paths[:_MAX_KEYS], common)
     for value in (*common, *_JSON_VALUES):
         for key in keys[: 2 if len(keys) > 3 else 3]:
@@ -382,8 +387,34 @@ def _iter_json_cells(usage: Usage) -> Iterator[Cell]:
     for literal in literals[:3]:
         yield json.dumps({keys[-1]: ["b", literal]}, ensure_ascii=False)
         yield json.dumps({"other": literal}, ensure_ascii=False)
+    yield from _iter_word_lists([text.strip("%") for text in literals[:3]])
     yield from ("{}", "[]", "[1, 2]", "null", json.dumps(keys[0]))
     yield json.dumps(keys)  # to `?` a text in a list is what a key is in an object
+
+
+def _iter_stated_documents(texts: Sequence[str]) -> Iterator[Cell]:
+    """The objects and lists among the literals, and such as contain them."""
+    for text in texts:
+        try:
+            stated = json.loads(text) if text[:1] in ("{", "[") else None
+        except ValueError:
+            continue
+        if stated is not None:
+            yield from (json.dumps(form, ensure_ascii=False) for form in (stated, _widen(stated)))
+
+
+def _widen(stated: Any) -> Any:
+    """The value with a member more in every object, and an item more before those of each list."""
+    if isinstance(stated, dict):
+        return {**{key: _widen(value) for key, value in stated.items()}, "z": 1}
+    return ["x", *map(_widen, stated)] if isinstance(stated, list) else stated
+
+
+def _iter_word_lists(words: Sequence[str]) -> Iterator[Cell]:
+    """Lists that hold a word, or others of which it is a part."""
+    for word in words:
+        for items in ([word], [f"whole{word}"], [f"{word}s", word], [word, word]):
+            yield json.dumps(items, ensure_ascii=False)
 
 
 def list_plain_documents(usage: Usage) -> tuple[str, ...]:
@@ -406,6 +437,8 @@ def list_plain_documents(usage: Usage) -> tuple[str, ...]:
         for key in keys if len(keys) > 1 else ():  # a list beside the texts
             items = [dict.fromkeys(keys, number) for number in (1, 2)]
             documents[json.dumps({**dict.fromkeys(keys, text), key: items})] = None
+    if not usage.json_keys:
+        documents |= dict.fromkeys(_iter_word_lists([text.strip('%"') for text in words]))
     return tuple(documents)
 
 

@@ -50,6 +50,9 @@ class Domains:
             kinds = {member.kind for member in self._members.get(family, ())}
             if column.kind == "text" and kinds & {"integer", "decimal"}:
                 base = [str(number) for number in range(1, size + 1)]
+            forms = self._hints.forms.get(column.name.lower()) if column.kind == "text" else None
+            if forms and forms.holds_days:
+                base = forms.format_moments(islice(extend_values((), "date"), size))
             if column.kind == "timestamp" and "date" in kinds:  # days that the others hold
                 base = [f"{day} 00:00:00" for day in islice(extend_values((), "date"), size // 2)]
             first_values = (*pools.hits[:4], *pools.near[:2], *base)
@@ -321,7 +324,7 @@ class Filler:
             return self.rng.choice(pools.hits)
         if self.rng.random() < self.profile.dangling:
             return self.rng.choice(pools.all_cells)
-        return self.rng.choice(self.domains.select_shared_values(column, pools))
+        return self.rng.choice(self.domains.select_shared_values(column, pools) or pools.all_cells)
 
     def _own_key(self, column: Column) -> int | None:
         """The place of this table's key, where the column is joined to it and is another one."""

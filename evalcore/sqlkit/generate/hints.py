@@ -46,7 +46,8 @@ class Hints(Record, frozen=True):
     nothing, `measured` the columns that are held against an aggregate, each with a column of that,
     `alternatives` columns of which one may satisfy what another does not, in OR or UNION;
     `replaced` are columns whose NULLs something stands for, `written` gives columns a text that a
-    statement writes in place of what they hold."""
+    statement writes in place of what they hold; `years` are numbers that may be years between two
+    times, `combined` gives columns that are put together to a text what stands between them."""
 
     constants: dict[str, tuple[Constant, ...]] = {}
     kindred: dict[str, str] = {}
@@ -65,6 +66,8 @@ class Hints(Record, frozen=True):
     alternatives: frozenset[tuple[str, str]] = frozenset()
     replaced: frozenset[str] = frozenset()
     written: dict[str, str] = {}
+    years: tuple[int, ...] = ()
+    combined: dict[str, str] = {}
 
     def find_family(self, column: str) -> str:
         return self.kindred.get(column.lower(), column.lower())
@@ -96,6 +99,8 @@ class _Reading(Record, frozen=True):
     alternatives: frozenset[tuple[str, str]]
     replaced: frozenset[str]
     written: tuple[tuple[str, str], ...]
+    years: tuple[int, ...]
+    combined: tuple[tuple[str, str], ...]
 
 
 @lru_cache(maxsize=512)
@@ -131,6 +136,8 @@ def _read_trees(trees: tuple[exp.Expr, ...]) -> _Reading:
         alternatives=frozenset(pair for tree in trees for pair in _iter_alternatives(tree)),
         replaced=frozenset(name for tree in trees for name in _iter_replaced_columns(tree)),
         written=tuple(pair for tree in trees for pair in _iter_written_texts(tree)),
+        years=tuple(number for tree in trees for number in _iter_years(tree)),
+        combined=tuple(pair for tree in trees for pair in _iter_combined_columns(tree)),
     )
 
 
@@ -161,6 +168,13 @@ def read_hints(statements: Iterable[tuple[str, str]]) -> Hints:
         negated=frozenset[str]().union(*(reading.negated for reading in readings)),
         alternatives=frozenset[tuple[str, str]]().union(*(r.alternatives for r in readings)),
         replaced=frozenset(resolve_each(reading.replaced for reading in readings)),
+        years=tuple(dict.fromkeys(n for reading in readings for n in reading.years)),
+        combined={
+            column: between
+            for reading in readings
+            for name, between in reading.combined
+            for column in resolve_alias(name, aliases)
+        },
         written={
             column: text
             for reading in reversed(readings)
@@ -407,6 +421,29 @@ def _iter_written_texts(tree: exp.Expr) -> Iterator[tuple[str, str]]:
         texts = [part.name for part in parts if isinstance(part, exp.Literal) and part.is_string]
         for name in (name for part in parts for name in list_column_names(part)):
             yield from ((name, text) for text in texts[:1] if text)
+
+
+def _iter_years(tree: exp.Expr) -> Iterator[int]:
+    """The numbers that a statement compares something with, where it counts years."""
+    counted = (exp.Year, exp.Extract, exp.TimeToStr, exp.TimestampDiff, exp.DateDiff, exp.Anonymous)
+    calls = " ".join(node.sql() for node in find_nodes(tree, *counted, exp.Div))
+    if _YEARS.search(calls):
+        for node in find_nodes(tree, *COMPARISONS, exp.Between):
+            sides = (fold_constant(side) for side in node.iter_expressions())
+            yield from (n for n in sides if isinstance(n, int) and n in _LIFETIME)
+        yield 1
+
+
+_YEARS, _LIFETIME = re.compile(r"%Y|\byear|\bage\(|\b36[56]\b", re.I), range(1, 120)
+
+
+def _iter_combined_columns(tree: exp.Expr) -> Iterator[tuple[str, str]]:
+    """The columns that `||` or CONCAT puts together, each with the text that stands between."""
+    for node in find_nodes(tree, exp.DPipe, exp.Concat, exp.ConcatWs):
+        names = list_column_names(node)
+        if len(set(names)) > 1 and not isinstance(node.parent, exp.DPipe):
+            texts = [part.name for part in node.find_all(exp.Literal) if part.is_string]
+            yield from ((name, texts[0] if texts else "") for name in names)
 
 
 def _iter_measured_columns(tree: exp.Expr) -> Iterator[tuple[str, str]]:

@@ -66,7 +66,8 @@ def _spread_references(schema: Schema, database: Database) -> Database:
             partners = _list_key_cells(target, tables[target.name], foreign)
             column = names.index(foreign.columns[0].lower())
             if partners:
-                tables[table.name] = _lead_to(table, names, tables[table.name], column, partners)
+                rows = tables[table.name]
+                tables[table.name] = _lead_to(table, rows, column, partners, schema.dialect)
     return msgspec.structs.replace(
         database, tables={name: tuple(rows) for name, rows in tables.items()}
     )
@@ -168,15 +169,18 @@ def _list_key_cells(target: Table, rows: Sequence[Row], foreign: ForeignKey) -> 
 
 
 def _lead_to(
-    table: Table, names: Sequence[str], rows: Sequence[Row], column: int, partners: Sequence[Any]
+    table: Table, rows: Sequence[Row], column: int, partners: Sequence[Any], dialect: str
 ) -> list[Row]:
-    """The rows with their reference replaced, where the keys of the table allow all of it."""
+    """The rows with their reference replaced, where the keys of the table allow all of it; where a
+    check forbids the partner in turn, as `home <> guest` does, by one of the next."""
+    names = [each.name.lower() for each in table.columns]
+    keeps_checks = compile_row_check(table, dialect)
     led = []
     for number, row in enumerate(rows):
-        cells = [*row]
-        if cells[column] is not None:
-            cells[column] = partners[number % len(partners)]
-        led.append(tuple(cells))
+        start = number % len(partners)
+        turn = (*partners[start:], *partners[:start])
+        forms = ((*row[:column], cell, *row[column + 1 :]) for cell in turn)
+        led.append(row if row[column] is None else next(filter(keeps_checks, forms), row))
     for key in table.keys:
         indexes = [names.index(name.lower()) for name in key.columns]
         if len({tuple(row[n] for n in indexes) for row in led}) < len(led):
