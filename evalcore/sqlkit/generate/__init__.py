@@ -93,8 +93,6 @@ def generate_sparse_databases(
         *generate_tie_databases(schema, hints, usage, seed),
         *(nasty.generate_conflicts(schema, hints, seed, written) if written else ()),
     )
-    if schema.dialect == "sqlite":  # it takes rows whose reference leads nowhere
-        return databases
     return tuple(drop_dangling_rows(schema, database) for database in databases)
 
 

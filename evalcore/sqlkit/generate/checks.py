@@ -69,6 +69,8 @@ def _write_case(node: exp.Expr, dialect: str) -> exp.Expr:
         return exp.ILike(**node.args)
     if isinstance(node, exp.RegexpLike) and dialect == "mysql":
         return exp.RegexpILike(**node.args)
+    if isinstance(node, exp.JSONType) and dialect == "sqlite":
+        return exp.Anonymous(this="JSON_TYPE", expressions=[node.this])
     return node.this if isinstance(node, exp.Upper | exp.Lower) and dialect == "mysql" else node
 
 
@@ -197,8 +199,13 @@ def _call_by_name(node: exp.Expr, value: str, *more: Any) -> str | bool | None:
             json.loads(value)
             return True
         return False
-    if node.name.upper() in ("JSONB_TYPEOF", "JSON_TYPEOF"):
-        return _JSON_TYPES[type(json.loads(value))]
+    if node.name.upper() in ("JSONB_TYPEOF", "JSON_TYPEOF", "JSON_TYPE"):
+        with suppress(ValueError):
+            kind = _JSON_TYPES[type(json.loads(value))]
+            if node.name.upper() == "JSON_TYPE" and kind not in ("object", "array"):
+                raise _NotEvaluated  # SQLite has other words
+            return kind
+        return None
     if node.name.upper() != "DATETIME" or more:
         raise _NotEvaluated
     if _is_number(value):

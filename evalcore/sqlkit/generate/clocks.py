@@ -110,14 +110,16 @@ def iter_moved_days(column_side: exp.Expr, other: exp.Expr) -> Iterator[Moved]:
 
 def iter_anniversaries(call: exp.Expr) -> Iterator[str]:
     """The days among a function's own arguments, in ISO form, with those a month and a year before
-    and after each, where an age in months or years turns."""
+    and after each, where an age in months or years turns; and their last hours beside a time."""
     for argument in call.iter_expressions():
-        day = _parse_day((argument.this if isinstance(argument, exp.Cast) else argument).name)
+        text = (argument.this if isinstance(argument, exp.Cast) else argument).name
+        day = _parse_day(text)
         if day is None:
             continue
         for amount, unit in product((0, -1, 1), ("year", "month")):
             with suppress(ValueError, OverflowError):
-                yield _move_day(day, amount, unit).isoformat()
+                moved = _move_day(day, amount, unit).isoformat()
+                yield from (moved, f"{moved} 23:00:00") if len(text) > 10 else (moved,)
 
 
 def _names_day(node: exp.Expr) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from evalcore.records import Record
-from evalcore.sqlkit.generate.checks import compile_row_check
+from evalcore.sqlkit.generate.checks import compile_checks, compile_row_check
 from evalcore.sqlkit.generate.clocks import list_anniversaries, list_month_ends, move_time
 from evalcore.sqlkit.generate.database import Database, Row, drop_dangling_rows
 from evalcore.sqlkit.generate.hints import Hints
@@ -73,11 +73,11 @@ _KINDS = (
     _Kind("a crowd", 14, 14, 40, _MANY),
     _Kind("a crowd of few", 3, 3, 40, _MANY),
     _Kind("a crowd of pairs", 3, 14, 24, _FEWER, even=True),
-    _Kind("a crowd of equal pairs", 3, 14, 24, _FEWEST, even=True),
+    _Kind("a crowd of equal pairs", 3, 14, 14, _FEWEST, even=True),
     _Kind("a crowd of couples", 14, 14, 24, _ODD, _DAYS, even=True),
     _Kind("a crowd of couples again", 14, 14, 24, _ODD, _DAYS, even=True),
     _Kind("a crowd in a row", 6, 8, 40, _FEWER, _DAYS, even=True),
-    _Kind("a crowd in a row again", 6, 8, 40, _FEWER, _DAYS, even=True),
+    _Kind("a crowd in a row again", 6, 8, 32, _FEWER, _DAYS, even=True),
     _Kind("a crowd at month ends", 6, 8, 24, _FEWER, _MONTH_ENDS, even=True, day="2025-01-31"),
 )
 
@@ -152,6 +152,8 @@ class _Crowd:
         base = rows[:]
         if not base:
             return
+        if self._kind.even and count == self._kind.children:
+            rows.clear()  # what satisfies the conditions is often far above all others
         keeps_checks = compile_row_check(table, self._schema.dialect)
         names = [column.name.lower() for column in table.columns]
         keys = [[names.index(name.lower()) for name in key.columns] for key in table.keys]
@@ -185,7 +187,7 @@ class _Crowd:
                 cells.append(None)
             elif draws[n] and (
                 (self._kind.even and ((table.name, n) in self._targets or column.kind in _NUMBERS))
-                or (self._kind.day and self._holds_days(column))
+                or (self._kind.hours is not _SPREAD and self._holds_days(column))
                 or (self._kind.even and names[n] in self._hints.combined)
                 or self._rng.random() < _DRAWN
             ):
@@ -219,7 +221,9 @@ class _Crowd:
         elif column.kind in _TIMES or name in self._hints.forms:
             kind = _TIMES[len(str(own[0])) > 10] if column.kind == "text" else column.kind
             times = [time for time in self._list_times(name, own, kind) if time]
-            cells = [*own, *times] if self._kind.day else [*cells, *times]
+            if column.kind == "timestamp":
+                times += [f"{cell}.4" for cell in cells if str(cell).endswith(":59")]
+            cells = [*cells, *times] if self._kind.hours is _SPREAD else [own[0], *times]
         elif column.kind != "text" or column.choices or name in self._hints.documents:
             pass
         elif name in self._hints.written:
@@ -227,7 +231,12 @@ class _Crowd:
         else:
             word = next((cell for cell in own if cell and cell.swapcase() != cell), "ash")
             cells += [word, word.swapcase()]  # one text to some collations
-        return [cell for cell in cells if cell is None or fits(cell)]
+        checks = compile_checks(table.checks, self._schema.dialect)
+        return [
+            cell
+            for cell in cells
+            if cell is None or (fits(cell) and all(check({name: cell}) for check in checks))
+        ]
 
     def _list_times(self, name: str, own: Sequence[Any], kind: str) -> list[str | None]:
         """Times about those of the islands, and as far from them as statements say: their numbers
@@ -235,7 +244,7 @@ class _Crowd:
         if self._kind.day and self._hints.years:
             return list_anniversaries(own[0], self._hints.years[:2], kind)
         times = [move_time(own[0], hours, kind) for hours in self._kind.hours]
-        if not self._kind.day:
+        if self._kind.hours is _SPREAD:
             times += [move_time(cell, sign * 24, kind) for cell in own for sign in (1, -1)]
             times += list_month_ends(own[0], kind)
         if not self._kind.even:

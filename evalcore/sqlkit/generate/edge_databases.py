@@ -235,7 +235,8 @@ def _list_same(number: int, kind: str, hints: Hints) -> list[SameAs]:
         for length in hints.lengths[:2]
         for step in (0, 1, -1)
     ]
-    return [SameAs(number, hours=hours) for hours in (0, 25, *(24 * day for day in days))]
+    years = [365 * n + n // 4 + more for n in hints.years[:2] for more in (0, 1)]
+    return [SameAs(number, hours=hours) for hours in (0, 25, *(24 * day for day in years + days))]
 
 
 def _build_edge_database(
@@ -267,7 +268,7 @@ def _build_edge_database(
     again = {
         name: numbers[len(cells_by_table[name]) :] for name, numbers in owners.items() if numbers
     }
-    base = _part_negated(schema, hints, base, again)
+    base = _part_negated(schema, hints, _number_apart(schema, hints, base), again)
     base = _miss_alternatives(schema, hints, base, edge_cells, again)
     edges: list[Edge] = []
     for table in schema.tables:
@@ -352,6 +353,23 @@ def _find_partner(
         if other.name.lower() not in keyed and not refers(table, other) and keeps_checks(form):
             return n
     return None
+
+
+def _number_apart(schema: Schema, hints: Hints, database: Database) -> Database:
+    """Other numbers in each island in the columns of a key of several that nothing else says: what
+    is counted once must not hide an edge behind another island."""
+    tables = dict(database.tables)
+    for table in schema.tables:
+        keyed = {n.lower() for key in table.keys if len(key.columns) > 1 for n in key.columns}
+        for n, column in enumerate(table.columns):
+            name = column.name.lower()
+            is_said = name in hints.constants or name in hints.equated
+            is_free = not is_said and not is_bound(schema, table, column)
+            if name in keyed and column.kind == "integer" and is_free:
+                numbers = range(1, len(tables[table.name]) + 1)
+                rows = replace_cells(table, [*tables[table.name]], n, numbers, schema.dialect)
+                tables[table.name] = tuple(rows)
+    return msgspec.structs.replace(database, tables=tables)
 
 
 def _part_negated(

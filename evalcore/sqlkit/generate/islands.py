@@ -61,13 +61,13 @@ def _spread_references(schema: Schema, database: Database) -> Database:
         names = [column.name.lower() for column in table.columns]
         for foreign in table.foreign:
             target = schema.find_table(foreign.table)
-            if target is None or target is table or len(foreign.columns) != 1:
+            if target is None or target is table:
                 continue
             partners = _list_key_cells(target, tables[target.name], foreign)
-            column = names.index(foreign.columns[0].lower())
+            columns = [names.index(name.lower()) for name in foreign.columns]
             if partners:
                 rows = tables[table.name]
-                tables[table.name] = _lead_to(table, rows, column, partners, schema.dialect)
+                tables[table.name] = _lead_to(table, rows, columns, partners, schema.dialect)
     return msgspec.structs.replace(
         database, tables={name: tuple(rows) for name, rows in tables.items()}
     )
@@ -162,14 +162,14 @@ def replace_cells(
     return replaced + list(rows[len(replaced) :])
 
 
-def _list_key_cells(target: Table, rows: Sequence[Row], foreign: ForeignKey) -> list[Any]:
-    name = list_target_columns(target, foreign)[0].lower()
-    index = next(n for n, column in enumerate(target.columns) if column.name.lower() == name)
-    return [row[index] for row in rows]
+def _list_key_cells(target: Table, rows: Sequence[Row], foreign: ForeignKey) -> list[Row]:
+    names = [column.name.lower() for column in target.columns]
+    indexes = [names.index(name.lower()) for name in list_target_columns(target, foreign)]
+    return [tuple(row[n] for n in indexes) for row in rows]
 
 
 def _lead_to(
-    table: Table, rows: Sequence[Row], column: int, partners: Sequence[Any], dialect: str
+    table: Table, rows: Sequence[Row], columns: Sequence[int], partners: Sequence[Row], dialect: str
 ) -> list[Row]:
     """The rows with their reference replaced, where the keys of the table allow all of it; where a
     check forbids the partner in turn, as `home <> guest` does, by one of the next."""
@@ -179,8 +179,12 @@ def _lead_to(
     for number, row in enumerate(rows):
         start = number % len(partners)
         turn = (*partners[start:], *partners[:start])
-        forms = ((*row[:column], cell, *row[column + 1 :]) for cell in turn)
-        led.append(row if row[column] is None else next(filter(keeps_checks, forms), row))
+        forms = (
+            tuple(dict(zip(columns, cells, strict=True)).get(n, cell) for n, cell in enumerate(row))
+            for cells in turn
+        )
+        is_null = any(row[n] is None for n in columns)
+        led.append(row if is_null else next(filter(keeps_checks, forms), row))
     for key in table.keys:
         indexes = [names.index(name.lower()) for name in key.columns]
         if len({tuple(row[n] for n in indexes) for row in led}) < len(led):
