@@ -474,3 +474,93 @@ def test_a_constant_that_is_no_day_or_number_breaks_nothing(dialect, value):
     statements = [(f"SELECT id FROM t WHERE date(note) < {value} OR note = {value}", dialect)]
     assert generate_databases(schema, statements, seed=1)
     assert generate_edge_databases(schema, statements, seed=1)
+
+
+CHECKED = {
+    "sqlite": (
+        "CREATE TABLE loans (id INTEGER PRIMARY KEY, "
+        "lent TEXT NOT NULL CHECK (date(lent) IS lent), due TEXT NOT NULL, "
+        "CHECK (due >= lent), tags TEXT CHECK (json_valid(tags) AND json_type(tags) = 'array'))",
+        "SELECT strftime('%Y-%m', lent), COUNT(*), MAX(json_extract(tags, '$[0]')) "
+        "FROM loans GROUP BY 1",
+    ),
+    "duckdb": (
+        "CREATE TABLE loans (id INTEGER PRIMARY KEY, lent TIMESTAMP NOT NULL CHECK "
+        "(lent >= TIMESTAMP '2000-01-01'), due TIMESTAMP, CHECK (due >= lent))",
+        "SELECT max(date_diff('day', lent, due)) FROM loans WHERE due IS NOT NULL",
+    ),
+    "postgres": (
+        "CREATE TABLE loans (id int PRIMARY KEY, lent date NOT NULL, due date CHECK (due > lent), "
+        "doc jsonb CHECK (jsonb_typeof(doc) = 'object'))",
+        "SELECT lent, count(*) FROM loans WHERE doc ->> 'kind' = 'book' GROUP BY lent",
+    ),
+}
+
+
+@pytest.mark.parametrize("dialect", CHECKED)
+def test_rows_keep_the_checks_on_times_and_documents(dialect: str) -> None:
+    ddl, sql = CHECKED[dialect]
+    schema = read_schema((ddl,), dialect)
+    keeps = compile_checks(schema.tables[0].checks, dialect, unclear=False)
+    names = [column.name for column in schema.tables[0].columns]
+    made = [
+        *generate_databases(schema, [(sql, dialect)], seed=1),
+        *generate_sparse_databases(schema, [(sql, dialect)], seed=1),
+    ]
+    rows = [row for each in made for row in each.tables["loans"]]
+    assert sum(bool(each.tables["loans"]) for each in made) > 0.8 * len(made)
+    assert all(check(dict(zip(names, row, strict=True))) for row in rows for check in keeps)
+
+
+def test_two_references_to_a_table_lead_to_two_rows_where_a_check_asks_for_it() -> None:
+    ddl = (
+        "CREATE TABLE teams (id INT PRIMARY KEY)",
+        "CREATE TABLE games (id INT PRIMARY KEY, home INT NOT NULL REFERENCES teams (id), "
+        "guest INT NOT NULL REFERENCES teams (id), CHECK (home <> guest))",
+    )
+    sql = "SELECT h.id, g.id FROM games JOIN teams h ON h.id = home JOIN teams g ON g.id = guest"
+    for each in generate_sparse_databases(read_schema(ddl, "mysql"), [(sql, "mysql")], seed=1):
+        assert all(row[1] != row[2] for row in each.tables["games"])
+
+
+def test_a_reference_of_two_columns_leads_to_a_row() -> None:
+    ddl = (
+        "CREATE TABLE stakes (site INT NOT NULL, no INT NOT NULL, PRIMARY KEY (site, no))",
+        "CREATE TABLE readings (id INT PRIMARY KEY, site INT NOT NULL, no INT NOT NULL, "
+        "FOREIGN KEY (site, no) REFERENCES stakes (site, no))",
+    )
+    sql = "SELECT no, COUNT(*) FROM readings GROUP BY no"
+    for edges in generate_edge_databases(read_schema(ddl, "sqlite"), [(sql, "sqlite")], seed=1):
+        made = edges.apply_edges(edges.edges).tables
+        assert {row[1:] for row in made["readings"]} <= set(made["stakes"])
+
+
+def test_an_identity_is_given_its_numbers() -> None:
+    ddl = "CREATE TABLE t (id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, n int)"
+    schema = read_schema((ddl,), "postgres")
+    made = generate_databases(schema, [("SELECT n FROM t", "postgres")], seed=1)[0]
+    assert " OVERRIDING SYSTEM VALUE VALUES" in render_inserts(schema, made, "postgres")[0]
+
+
+def test_documents_grow_from_the_words_and_documents_of_statements() -> None:
+    schema = read_schema(("CREATE TABLE t (id INT PRIMARY KEY, tags JSON NOT NULL)",), "mysql")
+    sql = (
+        "SELECT id FROM t WHERE JSON_CONTAINS(tags, '\"sale\"') OR JSON_CONTAINS(tags, '[\"new\"]')"
+    )
+    made = generate_databases(schema, [(sql, "mysql")], seed=1)
+    cells = {row[1] for each in made for row in each.tables["t"]}
+    assert {'["wholesale"]', '["x", "new"]'} <= cells
+
+
+def test_crowds_hold_two_spellings_month_ends_and_texts_that_collide() -> None:
+    ddl = "CREATE TABLE tickets (id INT PRIMARY KEY, series TEXT NOT NULL, no TEXT, sold DATE)"
+    schema = read_schema((ddl,), "postgres")
+    sql = "SELECT COUNT(DISTINCT series || no), MAX(sold + INTERVAL '1 month') FROM tickets"
+    named = {
+        each.profile: each.tables["tickets"]
+        for each in generate_sparse_databases(schema, [(sql, "postgres")], seed=1)
+    }
+    texts = {row[1:3] for name, rows in named.items() if "crowd" in name for row in rows}
+    assert {("1", "11"), ("11", "1")} <= texts
+    days = {str(row[3]) for row in named["a crowd at month ends"]}
+    assert {"2025-01-31", "2025-02-28", "2025-03-31"} <= days

@@ -122,6 +122,44 @@ def test_a_table_of_which_nothing_is_known_is_named() -> None:
     assert read_schema(ddl, "postgres").unread == ("parts",)
 
 
+@pytest.mark.parametrize("options", ["WITHOUT ROWID", "STRICT, WITHOUT ROWID"])
+def test_a_table_without_rowid_is_read_whole(options: str) -> None:
+    ddl = (
+        f"CREATE TABLE play (lid INT NOT NULL, ep INT CHECK (ep > 0), PRIMARY KEY (lid)) {options}"
+    )
+    (table,) = read_schema((ddl,), "sqlite").tables
+    assert [column.name for column in table.columns] == ["lid", "ep"]
+    assert table.keys == (Key(("lid",), primary=True),)
+    assert table.checks == ("ep > 0",)
+
+
+def test_a_column_has_the_type_and_the_checks_of_its_domain() -> None:
+    ddl = (
+        "CREATE DOMAIN natural_no AS int CHECK (VALUE > 0); CREATE DOMAIN code varchar(5) NOT NULL",
+        "CREATE TABLE races (race_no natural_no PRIMARY KEY, course code, held natural_no)",
+    )
+    (table,) = read_schema(ddl, "postgres").tables
+    assert [column.kind for column in table.columns] == ["integer", "text", "integer"]
+    assert [column.nullable for column in table.columns] == [False, False, True]
+    assert table.columns[1].length == 5
+    assert table.checks == ("race_no > 0", "held > 0")
+
+
+@pytest.mark.parametrize(
+    ("declared", "dialect", "folds"),
+    [
+        ("TEXT COLLATE NOCASE", "sqlite", True),
+        ("TEXT", "sqlite", False),
+        ("VARCHAR(9)", "mysql", True),
+        ("VARCHAR(9) COLLATE utf8mb4_bin", "mysql", False),
+        ("VARCHAR(9)", "postgres", False),
+    ],
+)
+def test_a_collation_overlooks_case_or_not(declared: str, dialect: str, folds: bool) -> None:
+    (table,) = read_schema((f"CREATE TABLE t (code {declared})",), dialect).tables
+    assert table.columns[0].folds_case == folds
+
+
 def test_what_is_no_table_is_passed_over() -> None:
     ddl = [
         "CREATE FUNCTION f() RETURNS int AS $$ SELECT 1 $$ LANGUAGE sql",

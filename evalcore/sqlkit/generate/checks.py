@@ -201,10 +201,8 @@ def _call_by_name(node: exp.Expr, value: str, *more: Any) -> str | bool | None:
         return False
     if node.name.upper() in ("JSONB_TYPEOF", "JSON_TYPEOF", "JSON_TYPE"):
         with suppress(ValueError):
-            kind = _JSON_TYPES[type(json.loads(value))]
-            if node.name.upper() == "JSON_TYPE" and kind not in ("object", "array"):
-                raise _NotEvaluated  # SQLite has other words
-            return kind
+            kinds = _SQLITE_KINDS if node.name.upper() == "JSON_TYPE" else _POSTGRES_KINDS
+            return kinds.get(type(json.loads(value)), value)
         return None
     if node.name.upper() != "DATETIME" or more:
         raise _NotEvaluated
@@ -218,10 +216,11 @@ def _is_number(value: str) -> bool:
     return re.fullmatch(r"[\d.:+-]+", value) is not None and "-" not in value[1:]
 
 
-_JSON_TYPES: dict[type, str] = {
-    **{dict: "object", list: "array", str: "string", bool: "boolean", type(None): "null"},
-    **dict.fromkeys((int, float), "number"),
-}
+#: The words for the types of JSON; others, such as null, are their own.
+_SQLITE_KINDS: dict[type, str] = dict(
+    zip((dict, list, str, int, float), ("object", "array", "text", "integer", "real"), strict=True)
+)
+_POSTGRES_KINDS = _SQLITE_KINDS | {str: "string", bool: "boolean", int: "number", float: "number"}
 _LONG_AGO = "-4713-11-24"  # what SQLite makes of numbers
 _CLOCK = re.compile(r"([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?")
 
