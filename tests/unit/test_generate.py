@@ -553,7 +553,8 @@ def test_documents_grow_from_the_words_and_documents_of_statements() -> None:
 
 
 def test_crowds_hold_two_spellings_month_ends_and_texts_that_collide() -> None:
-    ddl = "CREATE TABLE tickets (id INT PRIMARY KEY, series TEXT NOT NULL, no TEXT, sold DATE)"
+    columns = "id INT PRIMARY KEY, series TEXT NOT NULL, no TEXT NOT NULL, sold DATE"
+    ddl = f"CREATE TABLE tickets ({columns})"
     schema = read_schema((ddl,), "postgres")
     sql = "SELECT COUNT(DISTINCT series || no), MAX(sold + INTERVAL '1 month') FROM tickets"
     named = {
