@@ -75,7 +75,7 @@ CEILINGS: dict[str, float] = {
     "crowded names": 0,
     "long modules": 0,
     "modules": 642,
-    "lines": 152_350,
+    "lines": 152_700,
     "function length, p95": 27,
 }
 
