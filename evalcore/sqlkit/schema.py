@@ -187,11 +187,15 @@ _CREATED = re.compile(
     r"""((?:[\w.]|"[^"]+"|`[^`]+`|\[[^]]+\])+)\s*(?=\()""",
     re.I,
 )
+#: A domain, its type and what follows of it; no part gives back what it took, or a hostile text
+#: would be tried without end.
 _DOMAIN = re.compile(
-    r"""\bCREATE\s+DOMAIN\s+([\w."]+)\s+(?:AS\s+)?"""
-    r"([\w ]+?(?:\s*\([\d, ]+\))?)(?=\s*(?:;|$)|\s+(?:NOT|NULL|CHECK|DEFAULT|CONSTRAINT)\b)([^;]*)",
+    r"""\bCREATE\s++DOMAIN\s++([\w."]++)\s++(?:AS\s++)?+"""
+    r"(\w++(?:\s++(?!(?:NOT|NULL|CHECK|DEFAULT|CONSTRAINT|COLLATE)\b)\w++)*+"
+    r"(?:\s*+\([\d, ]++\))?+)([^;]*+)",
     re.I,
 )
+_VALUE = re.compile(r"\bVALUE\b", re.I)
 _ENUMERATIONS = (_Type.ENUM, _Type.SET, _Type.YEAR)
 _SERIALS = (_Type.SERIAL, _Type.SMALLSERIAL, _Type.BIGSERIAL)
 
@@ -231,9 +235,9 @@ def _expand_domains(ddl: Sequence[str]) -> Iterator[str]:
     for text in ddl:
         text = _DOMAIN.sub("", text)
         for name, declared, rest in domains:
-            used = re.compile(rf'(\w+|"[^"]+")\s+{re.escape(name)}(?![\w.])', re.I)
-            checks = [re.split(r"\bVALUE\b", rest, flags=re.I)]
-            text = used.sub(lambda m: f"{m[1]} {declared} {m[1].join(checks[0])}", text)  # noqa: B023
+            used = rf'(?<!\w)(\w++|"[^"]++")\s++{re.escape(name)}(?![\w.])'
+            column = _VALUE.sub(r"\\1", rf"\1 {declared} " + rest.replace("\\", r"\\"))
+            text = re.sub(used, column, text, flags=re.I)
         yield text
 
 

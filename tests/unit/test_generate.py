@@ -20,6 +20,7 @@ from evalcore.sqlkit.generate import (
     shrink_database,
 )
 from evalcore.sqlkit.generate.checks import compile_checks, solve_checks
+from evalcore.sqlkit.generate.clocks import list_anniversaries
 from evalcore.sqlkit.generate.conditions import Constant
 from evalcore.sqlkit.generate.hints import read_hints
 from evalcore.sqlkit.schema import Schema, read_schema
@@ -565,3 +566,35 @@ def test_crowds_hold_two_spellings_month_ends_and_texts_that_collide() -> None:
     assert {("1", "11"), ("11", "1")} <= texts
     days = {str(row[3]) for row in named["a crowd at month ends"]}
     assert {"2025-01-31", "2025-02-28", "2025-03-31"} <= days
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        pytest.param(f"doc = '{'[' * 3000}{']' * 3000}'", id="json too deep to be read"),
+        pytest.param(f"note = '{'[' * 990}{']' * 990}'", id="json nearly too deep"),
+        pytest.param("doc = '[NaN]'", id="no number of json"),
+        pytest.param(f"id >= {'9' * 500}", id="a number beyond all floats"),
+    ],
+)
+def test_hostile_statements_end_no_generation(condition: str) -> None:
+    ddl = "CREATE TABLE t (id INT PRIMARY KEY, doc JSON, note TEXT)"
+    schema = read_schema((ddl,), "sqlite")
+    asked = [(f"SELECT id FROM t WHERE {condition}", "sqlite")]
+    made = (
+        *generate_databases(schema, asked, seed=1),
+        *generate_sparse_databases(schema, asked, seed=1),
+    )
+    cells = {str(row[1]) for each in made for row in each.tables["t"]}
+    assert cells
+    assert "[NaN]" not in cells
+
+
+def test_no_anniversary_is_after_the_last_year() -> None:
+    assert list_anniversaries("9999-12-31", (18,), "date") == ["9999-12-31", "9999-12-30"]
+
+
+def test_a_check_of_a_document_too_deep_to_be_read_is_unclear() -> None:
+    for unclear in (True, False):
+        (keeps,) = compile_checks(["json_valid(note)"], "sqlite", unclear=unclear)
+        assert keeps({"note": "[" * 100_000}) == unclear

@@ -145,6 +145,11 @@ def test_a_column_has_the_type_and_the_checks_of_its_domain() -> None:
     assert table.checks == ("race_no > 0", "held > 0")
 
 
+def test_a_hostile_domain_is_read_in_one_pass() -> None:
+    ddl = (f"CREATE DOMAIN a{' ' * 20_000},", f"CREATE TABLE t (x a, {'b' * 20_000} int)")
+    assert [table.name for table in read_schema(ddl, "postgres").tables] == ["t"]
+
+
 @pytest.mark.parametrize(
     ("declared", "dialect", "folds"),
     [

@@ -37,7 +37,10 @@ class _NotEvaluated(Exception):
     """An expression that is not evaluated here: the engine has the word."""
 
 
-_UNCLEAR = (_NotEvaluated, TypeError, ValueError, LookupError, AttributeError, ArithmeticError)
+_UNCLEAR = (
+    *(_NotEvaluated, TypeError, ValueError, LookupError, AttributeError, ArithmeticError),
+    RecursionError,  # JSON nested too deeply
+)
 
 
 def compile_checks(checks: Sequence[str], dialect: str, *, unclear: bool = True) -> list[Condition]:

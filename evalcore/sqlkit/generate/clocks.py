@@ -190,7 +190,10 @@ def list_anniversaries(value: Any, years: Sequence[int], kind: str) -> list[str 
     if day is None:
         return []
     counts = [n + more for n in (0, *years) for more in (0, 1)] if years else ()
-    moved = [_move_day(day, count, "year") for count in counts]
+    moved = []
+    for count in counts:
+        with suppress(ValueError):  # after the last year
+            moved.append(_move_day(day, count, "year"))
     return [move_time(value, 24 * ((to - day).days + d), kind) for to in moved for d in (0, -1)]
 
 

@@ -395,12 +395,11 @@ def _iter_json_cells(usage: Usage) -> Iterator[Cell]:
 def _iter_stated_documents(texts: Sequence[str]) -> Iterator[Cell]:
     """The objects and lists among the literals, and such as contain them."""
     for text in texts:
-        try:
-            stated = json.loads(text) if text[:1] in ("{", "[") else None
-        except ValueError:
-            continue
-        if stated is not None:
-            yield from (json.dumps(form, ensure_ascii=False) for form in (stated, _widen(stated)))
+        if text[:1] in ("{", "["):
+            with suppress(ValueError, RecursionError):  # no JSON, or nested too deeply
+                stated = json.loads(text)
+                for form in (stated, _widen(stated)):
+                    yield json.dumps(form, ensure_ascii=False, allow_nan=False)
 
 
 def _widen(stated: Any) -> Any:

@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import lru_cache
+from math import isfinite
 from typing import Any
 
 from sqlglot import exp
@@ -119,7 +120,7 @@ def read_usage(statements: tuple[tuple[str, str], ...]) -> Usage:
     literals: dict[str, dict[str, None]] = defaultdict(dict)
     for name, texts in (pair for usage in usages for pair in usage.literals.items()):
         literals[name] |= dict.fromkeys(texts)
-    numbers = tuple(dict.fromkeys(merge("numbers")))
+    numbers = tuple(filter(isfinite, dict.fromkeys(merge("numbers"))))
     everything = any(everything for _, everything in read)
     sets: Any = {name: frozenset(merge(name)) for name in _MERGED_SETS}
     names = ("json_keys", "json_paths", "texts")
