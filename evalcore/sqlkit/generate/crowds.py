@@ -106,9 +106,7 @@ class _Crowd:
         self.rows = {name: [*rows] for name, rows in base.tables.items()}
         self._targets = dict(_iter_targets(schema, hints))
         columns = {column.name.lower() for table in schema.tables for column in table.columns}
-        self._families = Counter(
-            family for name, family in hints.equated.items() if name in columns
-        )
+        self._families = Counter(each for name, each in hints.equated.items() if name in columns)
         self._align_times()
 
     def _align_times(self) -> None:
@@ -204,9 +202,8 @@ class _Crowd:
         if (table.name, n) in self._targets:
             target, key = self._targets[table.name, n]
             return [row[key] for row in self.rows[target] if row[key] is None or fits(row[key])]
-        family = self._hints.equated.get(name)
-        joined = family is not None and self._families[family] > 1
-        if joined or is_bound(self._schema, table, column):
+        is_joined = self._families[self._hints.equated.get(name, "")] > 1
+        if is_joined or is_bound(self._schema, table, column):
             return [*own, *(str(cell).swapcase() for cell in own if column.folds_case and cell)]
         pool = build_cell_pool(column, self._hints)
         near = self._rng.sample(pool.near, min(len(pool.near), max(2, len(pool.hits))))
@@ -255,8 +252,7 @@ class _Crowd:
         days += [n for n in numbers if n < _MAX_DAYS]
         hours = [n / size + more for n in numbers for size in (1, 60, 3600) for more in (0, 0.005)]
         hours += [sign * 24 * n for n in days for sign in (1, -1)]
-        times += [move_time(own[0], n, kind) for n in hours if n < 24 * _MAX_DAYS]
-        return times
+        return times + [move_time(own[0], n, kind) for n in hours if n < 24 * _MAX_DAYS]
 
 
 def _iter_targets(
