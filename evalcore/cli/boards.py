@@ -23,57 +23,29 @@ _DONE = 0
 
 def add_board_verb(verbs: Any, add_common: AddCommon) -> None:
     """Add the verb; `add_common` adds the common flags and sets the verb's function."""
-    about = "print the ranking of a board as shown in the app"
-    sub = verbs.add_parser("board", help=about, description=about)
+    sub = verbs.add_parser("board", help="print the ranking of a board as shown in the app")
     sub.add_argument(
         "--format", choices=BOARD_FORMATS, help="output format (default: text); --json means json"
     )
-    sub.add_argument(
-        "--suite", default="", metavar="S", help="suite to show (default: the first with scores)"
-    )
-    sub.add_argument(
-        "--board",
-        default="",
-        metavar="KEY",
-        help="key of another board (default: the suite's own board)",
-    )
-    sub.add_argument(
-        "--by",
-        default="",
-        metavar="BENCHMARK",
-        help="benchmark to rank by (default: the suite's mean)",
-    )
-    sub.add_argument(
-        "--out", type=Path, metavar="FILE", help="file to write (default: standard output)"
-    )
-    sub.add_argument(
-        "--target", default="", metavar="T", help="one target of the board, by benchmark and metric"
-    )
+    sub.add_text("--suite", "S", "suite to show (default: the first with scores)")
+    sub.add_text("--board", "KEY", "key of another board (default: the suite's own board)")
+    sub.add_text("--by", "BENCHMARK", "benchmark to rank by (default: the suite's mean)")
+    sub.add_path("--out", "FILE", "file to write (default: standard output)")
+    sub.add_text("--target", "T", "one target of the board, by benchmark and metric")
     sub.add_argument(
         "--scope",
         metavar="RUN",
         help="rank all targets on the cases within the scope of an application's run",
     )
-    sub.add_argument(
+    sub.add_text(
         "--published",
-        default="",
-        metavar="PUBLISHER",
-        help="the board of a publisher (`evalcore published list`) in place of what was run here",
+        "PUBLISHER",
+        "the board of a publisher (`evalcore published list`) in place of what was run here",
     )
-    sub.add_argument(
-        "--month", default="", metavar="MONTH", help="month of --published (default: the newest)"
-    )
-    sub.add_argument(
-        "--setup",
-        default="",
-        metavar="NAME",
-        help="test setup of --published (default: the most frequent)",
-    )
-    sub.add_argument(
-        "--chart",
-        type=Path,
-        metavar="FILE.svg|FILE.png",
-        help="write a chart of scores and intervals instead of the table",
+    sub.add_text("--month", "MONTH", "month of --published (default: the newest)")
+    sub.add_text("--setup", "NAME", "test setup of --published (default: the most frequent)")
+    sub.add_path(
+        "--chart", "FILE.svg|FILE.png", "write a chart of scores and intervals instead of the table"
     )
     sub.add_argument(
         "--theme", choices=("light", "dark"), default="light", help="chart theme (default: light)"
@@ -151,12 +123,11 @@ CASES = 20  # shown per benchmark unless asked otherwise
 def add_compare_verb(verbs: Any, add_common: AddCommon) -> None:
     """Add the verb; `add_common` adds the common flags and sets the verb's function."""
     about = "compare 2 to 8 runs: scores, wins and losses against a base run, differing cases"
-    sub = verbs.add_parser("compare", help=about, description=about)
+    sub = verbs.add_parser("compare", help=about)
     sub.add_argument("runs", nargs="+", metavar="RUN", help="ids of the runs")
-    about = "run to compare against (default: the first)"
-    sub.add_argument("--base", default="", metavar="RUN", help=about)
-    sub.add_argument("--benchmark", default="", metavar="B", help="only this benchmark")
-    sub.add_argument("--metric", default="", metavar="M", help="only cases of this metric")
+    sub.add_text("--base", "RUN", "run to compare against (default: the first)")
+    sub.add_text("--benchmark", "B", "only this benchmark")
+    sub.add_text("--metric", "M", "only cases of this metric")
     about = "output format (default: text)"
     sub.add_argument("--format", choices=COMPARISON_FORMATS, default="text", help=about)
     sub.add_argument(
@@ -206,7 +177,7 @@ _WEIGHTS = {"open": True, "closed": False, "unknown": None}
 def add_card_verb(verbs: Any, add_common: AddCommon) -> None:
     """Add the verb; `add_common` adds the common flags and sets the verb's function."""
     about = "show the card of a target, or set its fields; an empty value clears a field"
-    sub = verbs.add_parser("card", help=about, description=about)
+    sub = verbs.add_parser("card", help=about)
     sub.add_argument("key", metavar="KEY", help="key of the target, for example openai:MODEL")
     for name, text_about in _TEXTS.items():
         sub.add_argument(f"--{name}", metavar="TEXT", help=text_about)
@@ -302,7 +273,7 @@ def _format_card(key: str, card: TargetCard) -> str:
 def add_site_verb(verbs: Any, add_common: AddCommon) -> None:
     """Add the verb; `add_common` adds the common flags and sets the verb's function."""
     about = "write a leaderboard as static pages, for a web host or to open locally"
-    sub = verbs.add_parser("site", help=about, description=about)
+    sub = verbs.add_parser("site", help=about)
     sub.add_argument(
         "--out",
         type=Path,
@@ -320,11 +291,10 @@ def add_site_verb(verbs: Any, add_common: AddCommon) -> None:
         metavar="URL",
         help="public address of the folder, for absolute links and previews of shared links",
     )
-    sub.add_argument(
+    sub.add_text(
         "--app-url",
-        default="",
-        metavar="URL",
-        help="address of the app with the same runs; each page then links to its live counterpart",
+        "URL",
+        "address of the app with the same runs; each page then links to its live counterpart",
     )
     add_common(sub, _write_site)
 

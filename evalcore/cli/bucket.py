@@ -19,18 +19,15 @@ _ADDRESS = "s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, a folder, or another address
 def add_bucket_verb(verbs: Any, add_common: AddCommon) -> None:
     """Add the verb; `add_common` adds the common flags and sets the verb's function."""
     about = "store finished runs in an object store, and import them from there"
-    actions = verbs.add_parser("bucket", help=about, description=about).add_subparsers(
-        required=True, metavar="ACTION"
-    )
-    about = "upload bundles of finished runs that are not there yet"
-    sub = actions.add_parser("push", help=about, description=about)
+    actions = verbs.add_parser("bucket", help=about).add_subparsers(required=True, metavar="ACTION")
+    sub = actions.add_parser("push", help="upload bundles of finished runs that are not there yet")
     sub.add_argument("address", metavar="URL", help=_ADDRESS)
     sub.add_argument(
         "runs", nargs="*", metavar="RUN", help="runs to upload (default: all run here)"
     )
     add_common(sub, _push_runs)
     about = "import the bundles that are not here yet, and rescore their answers"
-    sub = actions.add_parser("pull", help=about, description=about)
+    sub = actions.add_parser("pull", help=about)
     sub.add_argument("address", metavar="URL", help=_ADDRESS)
     add_common(sub, _pull_runs)
 

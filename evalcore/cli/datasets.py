@@ -19,7 +19,7 @@ from evalcore.cli.exchange import (
     print_stderr,
     read_command_flags,
 )
-from evalcore.cli.parser import AddCommon
+from evalcore.cli.parser import AddCommon, CommandParser
 from evalcore.cli.terminal import get_language, tr, tr_count, tr_note
 from evalcore.errors import FileError, UsageError
 from evalcore.i18n import Note
@@ -38,11 +38,10 @@ _DONE, _BAD = 0, 2
 def add_datasets_verb(verbs: Any, add_common: AddCommon) -> None:
     """Add the verb; `add_common` adds the common flags and sets the verb's function."""
     about = "list, check, validate, add, remove or fetch datasets"
-    actions = verbs.add_parser("datasets", help=about, description=about).add_subparsers(
+    actions = verbs.add_parser("datasets", help=about).add_subparsers(
         required=True, metavar="ACTION"
     )
-    about = "check the expected answers of datasets on real engines"
-    sub = actions.add_parser("check", help=about, description=about)
+    sub = actions.add_parser("check", help="check the expected answers of datasets on real engines")
     about = "datasets to check (default: all bundled ones)"
     sub.add_argument("names", nargs="*", metavar="NAME|PATH", help=about)
     about = "datasets to check at a time (default: one per core)"
@@ -52,55 +51,49 @@ def add_datasets_verb(verbs: Any, add_common: AddCommon) -> None:
     add_common(sub, _check_datasets)
     _add_own(actions, add_common)
     about = "fetch official data, which is not bundled; nothing is installed or run"
-    names = actions.add_parser("fetch", help=about, description=about).add_subparsers(
-        required=True, metavar="NAME"
-    )
+    names = actions.add_parser("fetch", help=about).add_subparsers(required=True, metavar="NAME")
     for key, command in catalog.list_command_cards("fetcher").items():
-        sub = names.add_parser(key, help=command.about, description=command.about)
-        sub.add_argument(
-            "--out", type=Path, metavar="DIR", help="folder to write (default: in the data folder)"
-        )
+        sub = names.add_parser(key, help=command.about)
+        sub.add_path("--out", "DIR", "folder to write (default: in the data folder)")
         add_common(sub, partial(_fetch_for_benchmark, key, command))
         add_command_flags(sub, command)
 
 
 def _add_own(actions: Any, add_common: AddCommon) -> None:
     about = "list every dataset that --dataset accepts: bundled, fetched and your own"
-    add_common(actions.add_parser("list", help=about, description=about), _list_datasets)
+    add_common(actions.add_parser("list", help=about), _list_datasets)
     about = "check cases, reporting problems by line or row and field; nothing is saved"
     add_common(
-        _add_file_arguments(actions.add_parser("validate", help=about, description=about)),
+        _add_file_arguments(actions.add_parser("validate", help=about)),
         _validate_case_file,
     )
     about = "write a commented starter file of your own cases, valid as it stands"
     sub = actions.add_parser("template", help=about, description=f"{about.capitalize()}.")
     sub.add_argument("benchmark", metavar="BENCHMARK", help="benchmark that the cases belong to")
-    about = "kind of the cases (default: one case of each kind)"
-    sub.add_argument("--part", default="", metavar="NAME", help=about)
-    about = "file to write (default: standard output)"
-    sub.add_argument("--out", type=Path, metavar="FILE", help=about)
+    sub.add_text("--part", "NAME", "kind of the cases (default: one case of each kind)")
+    sub.add_path("--out", "FILE", "file to write (default: standard output)")
     add_common(sub, _write_template)
     about = "save valid cases of your own, a file or rows on the Hub, under a name for --dataset"
-    sub = _add_file_arguments(actions.add_parser("add", help=about, description=about))
+    sub = _add_file_arguments(actions.add_parser("add", help=about))
     sub.add_argument("--name", required=True, metavar="NAME", help="name for --dataset")
     for name, what in (("who", "author"), ("licence", "license"), ("note", "note")):
-        sub.add_argument(f"--{name}", default="", metavar="TEXT", help=what)
+        sub.add_text(f"--{name}", "TEXT", what)
     sub.add_argument("--replace", action="store_true", help="replace a dataset with the same name")
     add_common(sub, _save_case_file)
     about = "move a dataset of your own to the trash in the data folder"
-    sub = actions.add_parser("remove", help=about, description=about)
+    sub = actions.add_parser("remove", help=about)
     sub.add_argument("name", metavar="NAME", help="name of the dataset")
     sub.add_argument("--benchmark", required=True, metavar="KEY", help="its benchmark")
     add_common(sub, _remove_dataset)
 
 
-def _add_file_arguments(sub: argparse.ArgumentParser) -> argparse.ArgumentParser:
+def _add_file_arguments(sub: CommandParser) -> CommandParser:
     about = "JSON Lines, or CSV with a header; or hf://OWNER/NAME[@REVISION][:CONFIG[/SPLIT]]"
     sub.add_argument("file", metavar="FILE", help=about)
     about = "benchmark that the cases belong to"
     sub.add_argument("--benchmark", required=True, metavar="KEY", help=about)
     about = "kind of the cases without a `metric` field (default: from the file name)"
-    sub.add_argument("--part", default="", metavar="NAME", help=about)
+    sub.add_text("--part", "NAME", about)
     return sub
 
 

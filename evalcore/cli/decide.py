@@ -19,37 +19,28 @@ def add_decide_verb(verbs: Any, add_common: AddCommon) -> None:
         help=about,
         description=f"{about.capitalize()}, with intervals, ties and what would change the leader.",
     )
-    about = "suite to show (default: the first with scores)"
-    sub.add_argument("--suite", default="", metavar="S", help=about)
-    about = "key of another board (default: the suite's own board)"
-    sub.add_argument("--board", default="", metavar="KEY", help=about)
+    sub.add_text("--suite", "S", "suite to show (default: the first with scores)")
+    sub.add_text("--board", "KEY", "key of another board (default: the suite's own board)")
     about = "the board of a publisher in place of what was run here: scale, tau2"
-    sub.add_argument("--published", default="", metavar="PUBLISHER", help=about)
-    about = "month of --published (default: the newest)"
-    sub.add_argument("--month", default="", metavar="MONTH", help=about)
-    about = "test setup of --published (default: the most frequent)"
-    sub.add_argument("--setup", default="", metavar="NAME", help=about)
+    sub.add_text("--published", "PUBLISHER", about)
+    sub.add_text("--month", "MONTH", "month of --published (default: the newest)")
+    sub.add_text("--setup", "NAME", "test setup of --published (default: the most frequent)")
     about = "what to weigh: benchmarks, metrics or dialects (default: benchmarks)"
-    sub.add_argument("--level", default="", metavar="LEVEL", help=about)
+    sub.add_text("--level", "LEVEL", about)
     about = "weight of a criterion from 0 to 100 (default: the board's own rule); repeatable"
-    _add_repeatable(sub, "--weight", "CRITERION=N", about)
+    sub.add_repeatable("--weight", "CRITERION=N", about)
     about = "leave out targets that cost more USD per case, or have no known price"
-    sub.add_argument("--max-cost-per-case", default="", metavar="USD", help=about)
-    about = "the same for their runs on the board together"
-    sub.add_argument("--max-cost-per-run", default="", metavar="USD", help=about)
+    sub.add_text("--max-cost-per-case", "USD", about)
+    sub.add_text("--max-cost-per-run", "USD", "the same for their runs on the board together")
     about = "only endpoint, local, application, program or model (published); repeatable"
-    _add_repeatable(sub, "--kind", "KIND", about)
+    sub.add_repeatable("--kind", "KIND", about)
     about = "only targets of this organization, or unknown; repeatable"
-    _add_repeatable(sub, "--organization", "NAME", about)
+    sub.add_repeatable("--organization", "NAME", about)
     about = "only targets under this license, or unknown; repeatable"
-    _add_repeatable(sub, "--licence", "NAME", about)
+    sub.add_repeatable("--licence", "NAME", about)
     about = "only models with open or closed weights, or unknown; repeatable"
-    _add_repeatable(sub, "--model-weights", "WEIGHTS", about)
+    sub.add_repeatable("--model-weights", "WEIGHTS", about)
     add_common(sub, _decide)
-
-
-def _add_repeatable(sub: argparse.ArgumentParser, flag: str, metavar: str, about: str) -> None:
-    sub.add_argument(flag, action="append", default=[], metavar=metavar, help=about)
 
 
 def _decide(args: argparse.Namespace) -> int:

@@ -57,7 +57,7 @@ class Check(Record, frozen=True):
 def add_doctor_verb(verbs: Any, add_common: AddCommon) -> None:
     """Add the verb; `add_common` adds the common flags and sets the verb's function."""
     about = "check this installation and print the command that fixes each problem"
-    add_common(verbs.add_parser("doctor", help=about, description=about), _print_report)
+    add_common(verbs.add_parser("doctor", help=about), _print_report)
 
 
 def _print_report(args: argparse.Namespace) -> int:

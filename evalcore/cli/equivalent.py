@@ -27,11 +27,9 @@ _DONE = 0
 def add_equivalent_verb(verbs: Any, add_common: AddCommon) -> None:
     """Add the verb; `add_common` adds the common flags and sets the verb's function."""
     about = "decide whether two SQL statements are equivalent, with a counterexample if not"
-    sub = verbs.add_parser("equivalent", help=about, description=about)
+    sub = verbs.add_parser("equivalent", help=about)
     sub.add_argument("--engine", metavar="E", help="SQL engine; `evalcore list engines` lists them")
-    sub.add_argument(
-        "--schema", type=Path, metavar="FILE", help="file with CREATE TABLE statements"
-    )
+    sub.add_path("--schema", "FILE", "file with CREATE TABLE statements")
     sub.add_argument("--reference", metavar="SQL|@FILE", help="reference statement")
     sub.add_argument("--answer", metavar="SQL|@FILE", help="statement to compare with it")
     sub.add_argument(
@@ -41,13 +39,8 @@ def add_equivalent_verb(verbs: Any, add_common: AddCommon) -> None:
         help="tables to compare after statements that change data (default: all of the schema)",
     )
     about = "pairs as JSON Lines: id, engine, schema, reference, answer, optionally ordered"
-    sub.add_argument("--pairs", type=Path, metavar="FILE.jsonl", help=about)
-    sub.add_argument(
-        "--out",
-        type=Path,
-        metavar="FILE.jsonl",
-        help="file to write the decisions to, as JSON Lines",
-    )
+    sub.add_path("--pairs", "FILE.jsonl", about)
+    sub.add_path("--out", "FILE.jsonl", "file to write the decisions to, as JSON Lines")
     add_common(sub, _decide)
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalcore import catalog
 from evalcore.cli import hub, logs, terminal, trackers
-from evalcore.cli.parser import AddCommon
+from evalcore.cli.parser import AddCommon, CommandParser
 from evalcore.cli.terminal import tr, tr_count, tr_note
 from evalcore.errors import FileError, UsageError
 from evalcore.i18n import Note
@@ -39,28 +39,23 @@ _DONE = 0
 def add_exchange_verbs(verbs: Any, add_common: AddCommon) -> None:
     """Add the verbs; `add_common` adds the common flags and sets the verb's function."""
     about = "write a report of a run, its answers for an official evaluation, or a full bundle"
-    sub = verbs.add_parser("export", help=about, description=about)
+    sub = verbs.add_parser("export", help=about)
     sub.add_argument("run", metavar="RUN", help="id of the run")
     sub.add_argument("--format", choices=_list_export_forms(), required=True, help="what to write")
-    sub.add_argument(
+    sub.add_path(
         "--out",
-        type=Path,
-        metavar="PATH",
-        help="file to write (reports: default stdout); a folder for "
-        + ", ".join(_list_folder_forms()),
+        "PATH",
+        "file to write (reports: default stdout); a folder for " + ", ".join(_list_folder_forms()),
     )
-    sub.add_argument(
+    sub.add_repeatable(
         "--hub",
-        action="append",
-        default=[],
-        metavar="BENCHMARK=OWNER/DATASET:TASK[@REVISION]",
-        help=f"{EVAL_RESULTS}: Hugging Face Hub task that a score belongs to; repeatable",
+        "BENCHMARK=OWNER/DATASET:TASK[@REVISION]",
+        f"{EVAL_RESULTS}: Hugging Face Hub task that a score belongs to; repeatable",
     )
-    sub.add_argument(
+    sub.add_text(
         "--source",
-        default="",
-        metavar="URL",
-        help=f"{EVAL_RESULTS}: address of the evidence; {trackers.RECORDS}: of the organization",
+        "URL",
+        f"{EVAL_RESULTS}: address of the evidence; {trackers.RECORDS}: of the organization",
     )
     trackers.add_tracker_flags(sub)
     add_common(sub, _export_run)
@@ -68,30 +63,25 @@ def add_exchange_verbs(verbs: Any, add_common: AddCommon) -> None:
         add_command_flags(sub, command, f"{key}: ")
     _add_import(verbs, add_common)
     about = "re-execute published answers and compare with the published verdicts"
-    sub = verbs.add_parser("verify", help=about, description=about)
+    sub = verbs.add_parser("verify", help=about)
     sub.add_argument("origin", choices=("scale",), help="publisher")
-    sub.add_argument("path", type=Path, metavar="PATH", help="SCALE's folder public/data")
-    sub.add_argument(
-        "--out", type=Path, metavar="FILE.jsonl", help="write one line per disagreement"
-    )
-    sub.add_argument(
+    sub.add_path("path", "PATH", "SCALE's folder public/data")
+    sub.add_path("--out", "FILE.jsonl", "write one line per disagreement")
+    sub.add_number(
         "--jobs",
-        type=int,
-        metavar="N",
-        help="worker processes (default: one per core); what is decided is journaled in the data "
+        "N",
+        "worker processes (default: one per core); what is decided is journaled in the data "
         "folder, so repeating the command continues where it stopped",
     )
-    sub.add_argument(
+    sub.add_path(
         "--report",
-        type=Path,
-        metavar="FOLDER",
-        help="write judge_errors.json, .csv and .md: wrong verdicts per model, month and metric",
+        "FOLDER",
+        "write judge_errors.json, .csv and .md: wrong verdicts per model, month and metric",
     )
-    sub.add_argument(
+    sub.add_path(
         "--export",
-        type=Path,
-        metavar="FOLDER",
-        help="write corrected_board.json, .csv and .md: each published score beside the score with "
+        "FOLDER",
+        "write corrected_board.json, .csv and .md: each published score beside the score with "
         "the decided cases corrected, marked as ours",
     )
     add_common(sub, _verify_published)
@@ -99,28 +89,22 @@ def add_exchange_verbs(verbs: Any, add_common: AddCommon) -> None:
 
 def _add_import(verbs: Any, add_common: AddCommon) -> None:
     about = "import published results, and logs of other frameworks, as read-only runs"
-    origins = verbs.add_parser("import", help=about, description=about).add_subparsers(
-        required=True, metavar="ORIGIN"
-    )
+    origins = verbs.add_parser("import", help=about).add_subparsers(required=True, metavar="ORIGIN")
     logs.add_log_origins(origins, add_common)
     about = "import the boards published by SCALE, with their verdicts"
-    sub = origins.add_parser(SCALE, help=about, description=about)
-    sub.add_argument("path", type=Path, metavar="PATH", help="SCALE's folder public/data")
-    sub.add_argument(
-        "--month", default="", metavar="YYYY-MM", help="import one month (default: all)"
-    )
+    sub = origins.add_parser(SCALE, help=about)
+    sub.add_path("path", "PATH", "SCALE's folder public/data")
+    sub.add_text("--month", "YYYY-MM", "import one month (default: all)")
     add_common(sub, _import_scale)
     for key, command in catalog.list_command_cards("importer").items():
-        sub = origins.add_parser(key, help=command.about, description=command.about)
-        sub.add_argument("path", type=Path, metavar="PATH", help=command.path_about)
+        sub = origins.add_parser(key, help=command.about)
+        sub.add_path("path", "PATH", command.path_about)
         add_common(sub, partial(_import_for_benchmark, key, command))
         add_command_flags(sub, command)
     about = "import a run submitted as a bundle, and rescore its answers here"
-    sub = origins.add_parser(BUNDLE, help=about, description=about)
-    sub.add_argument("path", type=Path, metavar="FILE.zip", help="the bundle")
-    sub.add_argument(
-        "--dataset", default="", metavar="D", help="dataset with its cases (default: by name)"
-    )
+    sub = origins.add_parser(BUNDLE, help=about)
+    sub.add_path("path", "FILE.zip", "the bundle")
+    sub.add_text("--dataset", "D", "dataset with its cases (default: by name)")
     add_common(sub, _import_bundle)
 
 
@@ -142,7 +126,7 @@ def _list_folder_forms() -> list[str]:
     return [SCALE, *folders, *trackers.FOLDER_FORMS]
 
 
-def add_command_flags(sub: argparse.ArgumentParser, command: CommandCard, prefix: str = "") -> None:
+def add_command_flags(sub: CommandParser, command: CommandCard, prefix: str = "") -> None:
     """Add the flags of a benchmark's command, except those that the verb already has."""
     for flag in command.flags:
         with suppress(argparse.ArgumentError):
@@ -415,16 +399,14 @@ _INCOMPLETE = 3
 def add_hub_verb(verbs: Any, add_common: AddCommon) -> None:
     """Add the verb; `add_common` adds the common flags and sets the verb's function."""
     about = "sync results with the Hugging Face Hub, and publish there (HF_TOKEN)"
-    actions = verbs.add_parser("hub", help=about, description=about).add_subparsers(
-        required=True, metavar="ACTION"
-    )
+    actions = verbs.add_parser("hub", help=about).add_subparsers(required=True, metavar="ACTION")
     about = "upload finished runs, your own datasets and cards that are not on the Hub yet"
-    sub = actions.add_parser("push", help=about, description=about)
+    sub = actions.add_parser("push", help=about)
     _add_repo_flag(sub)
     sub.add_argument("runs", nargs="*", metavar="RUN", help="runs to upload (default: everything)")
     add_common(sub, _push_results)
     about = "download what is missing here; nothing here is overwritten"
-    sub = actions.add_parser("pull", help=about, description=about)
+    sub = actions.add_parser("pull", help=about)
     _add_repo_flag(sub)
     sub.add_argument(
         "--foreign",
@@ -435,13 +417,8 @@ def add_hub_verb(verbs: Any, add_common: AddCommon) -> None:
     hub.add_publish_actions(actions, add_common)
 
 
-def _add_repo_flag(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument(
-        "--repo",
-        default="",
-        metavar="OWNER/NAME",
-        help="repository (default: the setting hub_repo)",
-    )
+def _add_repo_flag(sub: CommandParser) -> None:
+    sub.add_text("--repo", "OWNER/NAME", "repository (default: the setting hub_repo)")
 
 
 def _push_results(args: argparse.Namespace) -> int:

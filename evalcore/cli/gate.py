@@ -21,7 +21,7 @@ def add_gate_verb(verbs: Any, add_common: AddCommon) -> None:
     sub = verbs.add_parser("gate", help=about, description=f"{about.capitalize()}. {status}")
     sub.add_argument("run", metavar="RUN", help="id of the run to check")
     about = "id of the base run, or the folder of one that was made elsewhere"
-    sub.add_argument("--against", default="", metavar="RUN|FOLDER", help=about)
+    sub.add_text("--against", "RUN|FOLDER", about)
     sub.add_argument(
         "--max-drop",
         type=float,
@@ -29,11 +29,9 @@ def add_gate_verb(verbs: Any, add_common: AddCommon) -> None:
         metavar="POINTS",
         help="points that a benchmark may fall below the base run (default: 2)",
     )
-    about = "score that every benchmark must reach, 0 to 100"
-    sub.add_argument("--min-score", type=float, metavar="N", help=about)
-    sub.add_argument("--junit", type=Path, metavar="FILE.xml", help="write the checks as JUnit XML")
-    about = "write a summary with the cases that flipped"
-    sub.add_argument("--markdown", type=Path, metavar="FILE.md", help=about)
+    sub.add_number("--min-score", "N", "score that every benchmark must reach, 0 to 100", float)
+    sub.add_path("--junit", "FILE.xml", "write the checks as JUnit XML")
+    sub.add_path("--markdown", "FILE.md", "write a summary with the cases that flipped")
     add_common(sub, _check_run)
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalcore.cli.parser import Verb
+from evalcore.cli.parser import CommandParser, Verb
 from evalcore.cli.run import load_operator_settings
 from evalcore.cli.terminal import tr, tr_count
 from evalcore.errors import UsageError
@@ -25,8 +25,8 @@ _TASK = "BENCHMARK=OWNER/DATASET:TASK[@REVISION]"
 def add_publish_actions(actions: Any, add_common: Callable[..., None]) -> None:
     """Add the actions to the verb `hub`."""
 
-    def add(name: str, about: str, verb: Verb) -> argparse.ArgumentParser:
-        sub: argparse.ArgumentParser = actions.add_parser(name, help=about, description=about)
+    def add(name: str, about: str, verb: Verb) -> CommandParser:
+        sub: CommandParser = actions.add_parser(name, help=about)
         add_common(sub, verb)
         return sub
 
@@ -37,26 +37,21 @@ def add_publish_actions(actions: Any, add_common: Callable[..., None]) -> None:
     sub.add_argument("repository", metavar="OWNER/NAME", help="dataset repository on the Hub")
     about = "branch, tag or commit (default: main)"
     sub.add_argument("--revision", default="main", metavar="R", help=about)
-    about = "folder to write (default: in the data folder)"
-    sub.add_argument("--out", type=Path, metavar="DIR", help=about)
+    sub.add_path("--out", "DIR", "folder to write (default: in the data folder)")
     sub = add("traces", "write the conversations of a run as session traces", _send_traces)
     sub.add_argument("run", metavar="RUN", help="id of the run")
     _add_folder_flags(sub)
     sub = add("results", "open a pull request with a run's scores to a model", _send_results)
     sub.add_argument("run", metavar="RUN", help="id of the run")
     sub.add_argument("--model", required=True, metavar="OWNER/MODEL", help="model repository")
-    sub.add_argument(
-        "--hub", action="append", default=[], metavar=_TASK, help="task of a score; repeatable"
-    )
-    sub.add_argument("--source", default="", metavar="URL", help="address of the evidence")
-    sub.add_argument("--organization", default="", metavar="NAME", help="who gives the evidence")
+    sub.add_repeatable("--hub", _TASK, "task of a score; repeatable")
+    sub.add_text("--source", "URL", "address of the evidence")
+    sub.add_text("--organization", "NAME", "who gives the evidence")
 
 
-def _add_folder_flags(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("--out", type=Path, metavar="DIR", help="folder to write")
-    sub.add_argument(
-        "--push", default="", metavar="OWNER/NAME", help="upload it to this dataset repository"
-    )
+def _add_folder_flags(sub: CommandParser) -> None:
+    sub.add_path("--out", "DIR", "folder to write")
+    sub.add_text("--push", "OWNER/NAME", "upload it to this dataset repository")
 
 
 def _send_dataset(args: argparse.Namespace) -> int:

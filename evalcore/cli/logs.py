@@ -32,12 +32,12 @@ def add_log_origins(origins: Any, add_common: Callable[..., None]) -> None:
     sub = origins.add_parser(
         AUTO, help=about, description=f"{about}: {', '.join(FRAMEWORKS.values())}"
     )
-    sub.add_argument("path", type=Path, metavar="PATH", help="log, or folder of logs")
+    sub.add_path("path", "PATH", "log, or folder of logs")
     add_common(sub, partial(_import_logs, ""))
     for key, title in FRAMEWORKS.items():
         about = f"import logs of {title}: tasks with their samples, read-only"
-        sub = origins.add_parser(key, help=about, description=about)
-        sub.add_argument("path", type=Path, metavar="PATH", help=_PATHS[key])
+        sub = origins.add_parser(key, help=about)
+        sub.add_path("path", "PATH", _PATHS[key])
         add_common(sub, partial(_import_logs, key))
 
 

@@ -39,7 +39,7 @@ from evalcore.cli import (
     show,
     sweep,
 )
-from evalcore.cli.parser import CommandParser, SubParsersAction, add_examples
+from evalcore.cli.parser import CommandParser, add_examples
 from evalcore.cli.run import (
     Interrupted,
     execute_run,
@@ -116,7 +116,7 @@ def _call_verb(args: argparse.Namespace) -> int:
         return SIGNALLED + signal.SIGINT
 
 
-def build_parser(only: str = "") -> argparse.ArgumentParser:
+def build_parser(only: str = "") -> CommandParser:
     """The parser of every verb, with examples; of the verb alone where one is named."""
     parser = CommandParser(
         prog="evalcore", description="Evaluate language models and rank them with evidence."
@@ -124,7 +124,7 @@ def build_parser(only: str = "") -> argparse.ArgumentParser:
     about = "language of help and messages (default: --config, EVALBOARD_LANG, the terminal's)"
     parser.add_argument("--lang", choices=tuple(LANGUAGES), help=about)
     parser.add_argument("--version", action="version", version=f"evalcore {__version__}")
-    verbs: Any = parser.add_subparsers(required=True, metavar="VERB", action=SubParsersAction)
+    verbs: Any = parser.add_subparsers(required=True, metavar="VERB")
     verbs.only = only
     _add_list(verbs)
     run.add_run_verb(verbs, _add_common_flags)
@@ -133,11 +133,10 @@ def build_parser(only: str = "") -> argparse.ArgumentParser:
         ("rescore", _rescore_run, "score the recorded answers again with the current scorers"),
         ("cancel", _cancel_run, "stop a run"),
     ):
-        sub = verbs.add_parser(name, help=about, description=about)
+        sub = verbs.add_parser(name, help=about)
         sub.add_argument("run", metavar="RUN", help=_RUN_HELP)
         if name == "resume":
-            about = "a new budget of the run; 0 removes it"
-            sub.add_argument("--budget", type=float, metavar="USD", help=about)
+            sub.add_number("--budget", "USD", "a new budget of the run; 0 removes it", float)
         if name in ("resume", "rescore"):
             run.add_cluster_flags(sub)
         _add_common_flags(sub, verb)
@@ -175,8 +174,7 @@ def build_parser(only: str = "") -> argparse.ArgumentParser:
 
 
 def _add_completion(verbs: Any) -> None:
-    about = "print a shell completion script for evalcore"
-    sub = verbs.add_parser("completion", help=about, description=about)
+    sub = verbs.add_parser("completion", help="print a shell completion script for evalcore")
     sub.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="shell to complete for")
     sub.set_defaults(verb=_print_completion)
 
@@ -188,9 +186,7 @@ def _print_completion(args: argparse.Namespace) -> int:
     return DONE
 
 
-def _add_common_flags(
-    sub: argparse.ArgumentParser, verb: Callable[[argparse.Namespace], int]
-) -> None:
+def _add_common_flags(sub: CommandParser, verb: Callable[[argparse.Namespace], int]) -> None:
     about = "data folder (default: EVALBOARD_DATA, data/ of a checkout, or the user's data folder)"
     sub.add_argument("--data", metavar="DIR", help=about)
     sub.add_argument("--json", action="store_true", help="print JSON")
@@ -205,25 +201,20 @@ def _add_common_flags(
 
 
 def _add_list(verbs: Any) -> None:
-    about = "list benchmarks, targets, engines, datasets or runs"
-    sub = verbs.add_parser("list", help=about, description=about)
+    sub = verbs.add_parser("list", help="list benchmarks, targets, engines, datasets or runs")
     kinds = ("benchmarks", "targets", "engines", "datasets", "runs")
     sub.add_argument("what", choices=kinds, help="what to list")
     _add_common_flags(sub, _print_listing)
 
 
 def _add_score(verbs: Any) -> None:
-    about = "score existing predictions without asking a target"
-    sub = verbs.add_parser("score", help=about, description=about)
+    sub = verbs.add_parser("score", help="score existing predictions without asking a target")
     sub.add_argument("benchmark", metavar="BENCHMARK", help="key of the benchmark")
     about = "predictions to score, one JSON object per line"
     sub.add_argument("--predictions", type=Path, required=True, metavar="FILE.jsonl", help=about)
-    about = "dataset with the cases (default: the bundled cases)"
-    sub.add_argument("--dataset", default="", metavar="PATH", help=about)
-    about = "metric of all predictions (default: as each line says)"
-    sub.add_argument("--metric", default="", metavar="M", help=about)
-    about = "set a benchmark option; repeatable"
-    sub.add_argument("--option", action="append", default=[], metavar="KEY=VALUE", help=about)
+    sub.add_text("--dataset", "PATH", "dataset with the cases (default: the bundled cases)")
+    sub.add_text("--metric", "M", "metric of all predictions (default: as each line says)")
+    sub.add_repeatable("--option", "KEY=VALUE", "set a benchmark option; repeatable")
     about = "file to write, one verdict per line"
     sub.add_argument("--out", type=Path, required=True, metavar="FILE.jsonl", help=about)
     sub.add_argument("--evidence", action="store_true", help="also write the evidence sections")
@@ -231,8 +222,7 @@ def _add_score(verbs: Any) -> None:
 
 
 def _add_index(verbs: Any) -> None:
-    about = "rebuild the index from the run folders"
-    sub = verbs.add_parser("index", help=about, description=about)
+    sub = verbs.add_parser("index", help="rebuild the index from the run folders")
     sub.add_argument("action", choices=("rebuild",), help="the only action")
     sub.add_argument(
         "--repair",

@@ -21,7 +21,7 @@ from evalcore.i18n import DEFAULT
 
 #: What runs a verb and returns its exit status, and what adds the common flags to its parser.
 Verb = Callable[[argparse.Namespace], int]
-AddCommon = Callable[[argparse.ArgumentParser, Verb], None]
+AddCommon = Callable[["CommandParser", Verb], None]
 _TRANSLATIONS = Path(__file__).parents[1] / "i18n"
 _EXAMPLES = Path(__file__).with_name("examples.json")
 #: By the key of its text what argparse says of a bad command line.
@@ -44,6 +44,25 @@ class CommandParser(argparse.ArgumentParser):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs.setdefault("formatter_class", _HelpFormatter)
         super().__init__(*args, **kwargs)
+        self.register("action", "parsers", SubParsersAction)
+
+    def add_text(self, name: str, metavar: str, about: str) -> None:
+        """Add an argument that is a text, "" where it is left out."""
+        self.add_argument(name, default="", metavar=metavar, help=about)
+
+    def add_path(self, name: str, metavar: str, about: str) -> None:
+        """Add an argument that names a file or a folder."""
+        self.add_argument(name, type=Path, metavar=metavar, help=about)
+
+    def add_number(
+        self, name: str, metavar: str, about: str, kind: Callable[[str], float] = int
+    ) -> None:
+        """Add an argument that is a number, a whole one unless `kind` is float."""
+        self.add_argument(name, type=kind, metavar=metavar, help=about)
+
+    def add_repeatable(self, name: str, metavar: str, about: str) -> None:
+        """Add a flag that may be repeated; its values are a list."""
+        self.add_argument(name, action="append", default=[], metavar=metavar, help=about)
 
     def format_help(self) -> str:
         if get_language() != DEFAULT:
@@ -77,7 +96,8 @@ class _Skipped:
 
 
 class SubParsersAction(argparse._SubParsersAction):  # type: ignore[type-arg]
-    """Verbs of which `only` one gets a parser, which takes a tenth of the time; "": all."""
+    """Verbs of which `only` one gets a parser, which takes a tenth of the time; "": all. A verb
+    is described by its line in the list of verbs, unless it says more."""
 
     only = ""
     is_built = False
@@ -86,6 +106,7 @@ class SubParsersAction(argparse._SubParsersAction):  # type: ignore[type-arg]
         if self.only not in ("", name):
             return _Skipped()
         self.is_built = True
+        kwargs.setdefault("description", kwargs.get("help"))
         return super().add_parser(name, **kwargs)
 
 

@@ -32,7 +32,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{1,39}")
 def add_new_verb(verbs: Any, add_common: AddCommon) -> None:
     """Add the verb; `add_common` adds the common flags and sets the verb's function."""
     about = "create a plug-in package with a benchmark, a kind of target or an SQL engine"
-    sub = verbs.add_parser("new", help=about, description=about)
+    sub = verbs.add_parser("new", help=about)
     sub.add_argument("kind", choices=KINDS, help="what the package adds")
     sub.add_argument("name", metavar="NAME", help="lowercase letters, digits and _")
     sub.add_argument(

@@ -8,7 +8,7 @@ import json
 from typing import Any
 
 from evalcore.access.secrets import scrub_secrets
-from evalcore.cli.parser import AddCommon
+from evalcore.cli.parser import AddCommon, CommandParser
 from evalcore.cli.terminal import tr, tr_note
 from evalcore.errors import UsageError
 from evalcore.i18n import Note
@@ -20,19 +20,15 @@ _DONE, _INCOMPLETE = 0, 3
 def add_preflight_verb(verbs: Any, add_common: AddCommon) -> None:
     """Add the verb; `add_common` adds the common flags and sets the verb's function."""
     about = "check key, model, tools, sampling, token limit and streaming in at most 5 requests"
-    sub = verbs.add_parser("preflight", help=about, description=about)
+    sub = verbs.add_parser("preflight", help=about)
     sub.add_argument("target", metavar="T", help="target to check, for example openai:MODEL")
     _add_target_options(sub, "temperature=0")
     add_common(sub, _print_preflight)
 
 
-def _add_target_options(sub: argparse.ArgumentParser, example: str) -> None:
-    sub.add_argument(
-        "--target-option",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help=f"set a target option, for example {example}; repeatable",
+def _add_target_options(sub: CommandParser, example: str) -> None:
+    sub.add_repeatable(
+        "--target-option", "KEY=VALUE", f"set a target option, for example {example}; repeatable"
     )
 
 
@@ -64,8 +60,7 @@ def _print_preflight(args: argparse.Namespace) -> int:
 
 def add_models_verb(verbs: Any, add_common: AddCommon) -> None:
     """Add the verb; `add_common` adds the common flags and sets the verb's function."""
-    about = "list the models that your key can reach at an endpoint"
-    sub = verbs.add_parser("models", help=about, description=about)
+    sub = verbs.add_parser("models", help="list the models that your key can reach at an endpoint")
     sub.add_argument(
         "endpoint", metavar="ENDPOINT", help="an endpoint's name, for example groq, or an address"
     )

@@ -25,9 +25,9 @@ def add_prepare_verbs(verbs: Any, add_common: AddCommon) -> None:
     """Add a verb for each benchmark that prepares something, by the first word of its key."""
     for key, command in catalog.list_command_cards("preparer").items():
         name = key.partition("_")[0]
-        actions = verbs.add_parser(name, help=command.about, description=command.about)
+        actions = verbs.add_parser(name, help=command.about)
         actions = actions.add_subparsers(required=True, metavar="ACTION")
-        sub = actions.add_parser("prepare", help=command.about, description=command.about)
+        sub = actions.add_parser("prepare", help=command.about)
         sub.add_argument("--dataset", required=True, metavar="NAME|PATH", help=command.path_about)
         add_common(sub, partial(_prepare, key, command))
         add_command_flags(sub, command)
@@ -36,9 +36,9 @@ def add_prepare_verbs(verbs: Any, add_common: AddCommon) -> None:
 def add_list_verbs(verbs: Any, add_common: AddCommon) -> None:
     """Add a verb for each benchmark that lists what it can ask, by its key."""
     for key, command in catalog.list_command_cards("lister").items():
-        actions = verbs.add_parser(key, help=command.about, description=command.about)
+        actions = verbs.add_parser(key, help=command.about)
         actions = actions.add_subparsers(required=True, metavar="ACTION")
-        sub = actions.add_parser("list", help=command.about, description=command.about)
+        sub = actions.add_parser("list", help=command.about)
         sub.add_argument("name", nargs="?", default="", metavar="NAME", help=command.path_about)
         add_common(sub, partial(_list, key, command))
         add_command_flags(sub, command)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalcore.cli.exchange import load_cli_settings, print_result, print_stderr
@@ -26,36 +25,32 @@ _CASES = 20  # listed unless asked otherwise
 def add_published_verb(verbs: Any, add_common: AddCommon) -> None:
     """Add the verb; `add_common` adds the common flags and sets the verb's function."""
     about = "show, check, compare and refresh results that others published"
-    verb = verbs.add_parser("published", help=about, description=about)
+    verb = verbs.add_parser("published", help=about)
     actions = verb.add_subparsers(required=True, metavar="ACTION")
     about = "list the publishers with source, date and months"
-    add_common(actions.add_parser("list", help=about, description=about), _list_publishers)
+    add_common(actions.add_parser("list", help=about), _list_publishers)
     about = "read a newer checkout of a publisher's repository (SCALE or tau2-bench)"
-    sub = actions.add_parser("refresh", help=about, description=about)
-    sub.add_argument("path", type=Path, metavar="PATH", help="folder of the checkout")
+    sub = actions.add_parser("refresh", help=about)
+    sub.add_path("path", "PATH", "folder of the checkout")
     about = "day of the checkout, as 2026-11-28 (default: the newest month or submission in it)"
-    sub.add_argument("--date", default="", metavar="DAY", help=about)
+    sub.add_text("--date", "DAY", about)
     add_common(sub, _refresh_publication)
     about = "compare two published rows on the cases that both were given"
-    sub = actions.add_parser("compare", help=about, description=about)
+    sub = actions.add_parser("compare", help=about)
     for name in ("first", "second"):
         about = "id or name of a model, or PUBLISHER/MONTH/ID (default month: the newest)"
         sub.add_argument(name, metavar=name.upper(), help=about)
-    _add_publisher_flag(sub, "look only among the rows of this publisher")
+    sub.add_text("--publisher", "KEY", "look only among the rows of this publisher")
     about = f"list at most N differing cases (default: {_CASES})"
     sub.add_argument("--cases", type=int, default=_CASES, metavar="N", help=about)
     add_common(sub, _compare_rows)
     about = "list figures that do not follow from the published verdicts, and other oddities"
-    sub = actions.add_parser("check", help=about, description=about)
-    _add_publisher_flag(sub, "check only this publisher")
-    sub.add_argument("--month", default="", metavar="MONTH", help="check only this month")
+    sub = actions.add_parser("check", help=about)
+    sub.add_text("--publisher", "KEY", "check only this publisher")
+    sub.add_text("--month", "MONTH", "check only this month")
     about = "also list verdicts that were carried over unchanged from an earlier month"
     sub.add_argument("--all", action="store_true", help=about)
     add_common(sub, _check_claims)
-
-
-def _add_publisher_flag(sub: argparse.ArgumentParser, about: str) -> None:
-    sub.add_argument("--publisher", default="", metavar="KEY", help=about)
 
 
 def _list_publishers(args: argparse.Namespace) -> int:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalcore.access.secrets import scrub_secrets
-from evalcore.cli.parser import AddCommon, ListAction
+from evalcore.cli.parser import AddCommon, CommandParser, ListAction
 from evalcore.cli.terminal import get_amount, get_language, say, say_always, tr, tr_note
 from evalcore.errors import UsageError
 from evalcore.i18n import Note
@@ -39,14 +39,13 @@ _TARGET_HELP = (
 
 def add_run_verb(verbs: Any, add_common: AddCommon) -> None:
     """Add the verb; `add_common` adds the common flags and sets the verb's function."""
-    about = "run benchmarks on a target"
-    sub = verbs.add_parser("run", help=about, description=about)
+    sub = verbs.add_parser("run", help="run benchmarks on a target")
     sub.add_argument("--target", metavar="T", help=_TARGET_HELP)
     add_run_flags(sub)
     add_common(sub, _run_benchmarks)
 
 
-def add_run_flags(sub: argparse.ArgumentParser) -> None:
+def add_run_flags(sub: CommandParser) -> None:
     """Add the flags that say what is asked of a target, and how much."""
     sub.add_argument(
         "--benchmarks",
@@ -69,28 +68,17 @@ def add_run_flags(sub: argparse.ArgumentParser) -> None:
     sub.add_argument(
         *("--max-samples", "--limit"), type=int, metavar="N", help="at most N cases per benchmark"
     )
-    sub.add_argument(
-        "--seed",
-        type=int,
-        metavar="S",
-        help="seed that draws the cases of --max-samples (default: 0)",
-    )
-    sub.add_argument("--epochs", type=int, metavar="K", help="ask every case K times (default: 1)")
-    sub.add_argument(
+    sub.add_number("--seed", "S", "seed that draws the cases of --max-samples (default: 0)")
+    sub.add_number("--epochs", "K", "ask every case K times (default: 1)")
+    sub.add_repeatable(
         "--option",
-        action="append",
-        default=[],
-        metavar="BENCHMARK.KEY=VALUE",
-        help="set a benchmark option; also BENCHMARK.weights.METRIC=N, BENCHMARK.difficulty.N=W "
+        "BENCHMARK.KEY=VALUE",
+        "set a benchmark option; also BENCHMARK.weights.METRIC=N, BENCHMARK.difficulty.N=W "
         "(the weight of a case of difficulty N), BENCHMARK.prompt=FILE and "
         "BENCHMARK.data_path=PATH; repeatable",
     )
-    sub.add_argument(
-        "--target-option",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="set a target option, for example temperature=0; repeatable",
+    sub.add_repeatable(
+        "--target-option", "KEY=VALUE", "set a target option, for example temperature=0; repeatable"
     )
     sub.add_argument(
         "--judge",
@@ -98,17 +86,13 @@ def add_run_flags(sub: argparse.ArgumentParser) -> None:
         metavar="T[?KEY=VALUE&...]",
         help="add a judge to the panel, which votes only if nothing can be executed; repeatable",
     )
-    sub.add_argument(
-        "--config", type=Path, metavar="FILE.yaml", help="run configuration; flags override it"
-    )
-    sub.add_argument(
-        "--concurrency", type=int, metavar="N", help="concurrent requests (default: 0, automatic)"
-    )
-    sub.add_argument(
+    sub.add_path("--config", "FILE.yaml", "run configuration; flags override it")
+    sub.add_number("--concurrency", "N", "concurrent requests (default: 0, automatic)")
+    sub.add_number(
         "--budget",
-        type=float,
-        metavar="USD",
-        help="stop before the run costs more; `evalcore resume RUN --budget USD` continues it",
+        "USD",
+        "stop before the run costs more; `evalcore resume RUN --budget USD` continues it",
+        float,
     )
     add_cluster_flags(sub)
     sub.add_argument(
@@ -123,7 +107,7 @@ def add_run_flags(sub: argparse.ArgumentParser) -> None:
     )
 
 
-def add_cluster_flags(sub: argparse.ArgumentParser) -> None:
+def add_cluster_flags(sub: CommandParser) -> None:
     """Add the flags that say where a run is worked on; docs/cluster.md describes the cluster."""
     sub.add_argument(
         "--executor",
@@ -137,23 +121,21 @@ def add_cluster_flags(sub: argparse.ArgumentParser) -> None:
         help="the cluster, `auto` on a node of it, or `local` to start one on this machine "
         "(default: EVALBOARD_RAY_ADDRESS)",
     )
-    sub.add_argument(
+    sub.add_number(
         "--ray-workers",
-        type=int,
-        metavar="N",
-        help="workers on the cluster (default: one per node, or per GPU for a local model)",
+        "N",
+        "workers on the cluster (default: one per node, or per GPU for a local model)",
     )
-    sub.add_argument(
+    sub.add_number(
         "--node-concurrency",
-        type=int,
-        metavar="N",
-        help="at most N concurrent requests per node (default: 0, only --concurrency limits)",
+        "N",
+        "at most N concurrent requests per node (default: 0, only --concurrency limits)",
     )
-    sub.add_argument(
+    sub.add_number(
         "--node-requests-per-minute",
-        type=float,
-        metavar="N",
-        help="at most N requests per minute and node (default: 0, no limit of its own)",
+        "N",
+        "at most N requests per minute and node (default: 0, no limit of its own)",
+        float,
     )
 
 

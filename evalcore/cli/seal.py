@@ -33,10 +33,9 @@ def add_seal_verb(verbs: Any, add_common: AddCommon) -> None:
     )
     about = "what to sign: the id of a run, its folder, or a bundle; or `keygen`, or `verify RUN`"
     sub.add_argument("words", nargs="+", metavar="RUN", help=about)
-    about = "private key to sign with (ed25519, PEM); keygen creates it"
-    sub.add_argument("--key-file", type=Path, metavar="FILE", help=about)
+    sub.add_path("--key-file", "FILE", "private key to sign with (ed25519, PEM); keygen creates it")
     about = "verify: public key that the seal must be signed with; without it any signer will do"
-    sub.add_argument("--public-key", type=Path, metavar="FILE", help=about)
+    sub.add_path("--public-key", "FILE", about)
     add_common(sub, _seal_or_verify)
 
 

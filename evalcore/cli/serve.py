@@ -15,8 +15,7 @@ from evalcore.i18n import Note
 
 def add_serve_verb(verbs: Any, add_common: AddCommon) -> None:
     """Add the verb; `add_common` adds the common flags and sets the verb's function."""
-    about = "start the app in the browser"
-    sub = verbs.add_parser("serve", help=about, description=about)
+    sub = verbs.add_parser("serve", help="start the app in the browser")
     sub.add_argument("--port", type=int, default=8501, help="port to serve at (default: 8501)")
     sub.add_argument(
         "--address",

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalcore.cli.parser import AddCommon
+from evalcore.cli.parser import AddCommon, CommandParser
 from evalcore.cli.run import load_operator_settings
 from evalcore.cli.terminal import LAYOUTS, get_language, tr, tr_note
 from evalcore.errors import UsageError
@@ -31,8 +31,7 @@ _CASE_HELP = "id of a case, or METRIC/ID, or BENCHMARK/METRIC/ID"
 
 def add_show_verb(verbs: Any, add_common: AddCommon) -> None:
     """Add the verb; `add_common` adds the common flags and sets the verb's function."""
-    about = "print the result of a run, or one of its cases"
-    sub = verbs.add_parser("show", help=about, description=about)
+    sub = verbs.add_parser("show", help="print the result of a run, or one of its cases")
     sub.add_argument("run", metavar="RUN", help=_RUN_HELP)
     sub.add_argument("case", metavar="CASE", nargs="?", default="", help=_CASE_HELP)
     sub.add_argument(
@@ -52,9 +51,7 @@ def add_diff_verb(verbs: Any, add_common: AddCommon) -> None:
     )
     sub.add_argument("first", metavar="RUN", help="id of the run that comes first (before)")
     sub.add_argument("second", metavar="RUN", help="id of the run that is compared with it (after)")
-    sub.add_argument(
-        "--case", default="", metavar="CASE", help=f"both sides of a case: {_CASE_HELP}"
-    )
+    sub.add_text("--case", "CASE", f"both sides of a case: {_CASE_HELP}")
     sub.add_argument(
         "--epoch", type=int, default=0, metavar="N", help="repetition of --case (default: 0)"
     )
@@ -68,7 +65,7 @@ def add_diff_verb(verbs: Any, add_common: AddCommon) -> None:
     add_common(sub, _diff)
 
 
-def _add_listing_flags(sub: argparse.ArgumentParser, about: str) -> None:
+def _add_listing_flags(sub: CommandParser, about: str) -> None:
     sub.add_argument("--cases", type=int, default=CASES, metavar="N", help=about)
     sub.add_argument("--full", action="store_true", help="print long texts of a case to their end")
 

@@ -66,11 +66,10 @@ def add_sweep_verb(verbs: Any, add_common: AddCommon) -> None:
         help="ways of asking each target for calls: native (the server's tools), prompt (calls as "
         "code), text (calls as JSON in the text); the table says what the format cost",
     )
-    sub.add_argument(
+    sub.add_path(
         "--picture",
-        type=Path,
-        metavar="FILE",
-        help="where to draw the result, .svg or .png (default: sweeps/ID.svg of the data folder)",
+        "FILE",
+        "where to draw the result, .svg or .png (default: sweeps/ID.svg of the data folder)",
     )
     sub.add_argument(
         "--show", metavar="ID", help="run nothing: print and draw a sweep that ran before"

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evalcore.cli.parser import CommandParser
 from evalcore.cli.terminal import tr, tr_count
 from evalcore.errors import UsageError
 from evalcore.i18n import Note
@@ -34,7 +35,7 @@ _FLAGS = {
 }
 
 
-def add_tracker_flags(sub: argparse.ArgumentParser) -> None:
+def add_tracker_flags(sub: CommandParser) -> None:
     """Add the flags of these forms to the verb `export`."""
     sub.add_argument(
         "--organization",
