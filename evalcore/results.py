@@ -163,8 +163,8 @@ class RunSummary(Record, frozen=True):
         )
 
 
-class Progress(Measured, frozen=True):
-    """`progress.json`: where a run stands, rewritten twice a second while its worker lives."""
+class RunCounts(Record, frozen=True):
+    """How far a run is, and what is under way."""
 
     run_id: str
     state: RunState
@@ -180,6 +180,11 @@ class Progress(Measured, frozen=True):
     refused: int = 0
     rate: float = 0.0
     eta: float | None = None
+
+
+class Progress(RunCounts, Measured, frozen=True):
+    """`progress.json`: where a run stands, rewritten twice a second while its worker lives."""
+
     input_tokens: int = 0
     output_tokens: int = 0
     cost: float | None = None

@@ -17,7 +17,7 @@ from evalcore.access.redaction import mask_target, with_masked_target
 from evalcore.access.redaction import redact_paths as redact_paths
 from evalcore.errors import EvalboardError, RunFolderError
 from evalcore.records import Record, RunSpec, TargetSpec
-from evalcore.results import Progress, RunState, RunSummary
+from evalcore.results import Progress, RunCounts, RunState, RunSummary
 from evalcore.scoring.aggregation import MISSING
 from evalcore.settings import Settings
 from evalcore.single_flight import SingleFlightCache
@@ -46,7 +46,7 @@ _CACHE_SIZE = 32  # answers
 _REST = 2.0  # s in which runs at rest are taken to be so still
 
 
-class RunRow(Record, frozen=True):
+class RunRow(RunCounts, frozen=True):
     """A run at one moment. `target` has its masked name (`privacy.mask_target`). `scores` are 0 to
     100 by benchmark, None where nothing was measured; `fraction` is 0 to 1 of the verdicts.
 
@@ -54,8 +54,6 @@ class RunRow(Record, frozen=True):
     read-only root. `budget` is 0 for none. Costs are USD, durations seconds, None unknown.
     """
 
-    run_id: str
-    state: RunState
     problem: str = ""
     own: bool = True
     target: TargetSpec = TargetSpec(key="")
@@ -63,21 +61,9 @@ class RunRow(Record, frozen=True):
     created_at: str = ""
     origin: str = "executed"
     epochs: int = 1
-    phase: str = ""
     message: str = ""
     tool_refusal: str = ""
     api_change: str = ""
-    total: int = 0
-    generated: int = 0
-    scored: int = 0
-    outcomes: dict[str, int] = {}
-    errors: dict[str, int] = {}
-    in_flight: int = 0
-    limit: int = 0
-    requests: int = 0
-    refused: int = 0
-    rate: float = 0.0
-    eta: float | None = None
     wall: float | None = None
     input_tokens: int | None = None
     output_tokens: int | None = None
