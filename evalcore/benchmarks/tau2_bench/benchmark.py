@@ -14,7 +14,6 @@ from evalcore.benchmarks.agents import Style
 from evalcore.benchmarks.base import Context, DatasetSource, ValidationResult, user_role
 from evalcore.benchmarks.tau2_bench import dataset, score
 from evalcore.benchmarks.tau2_bench.card import BANK, CARD, RETRIEVALS
-from evalcore.benchmarks.tau2_bench.environment.reward import start_environment
 from evalcore.benchmarks.tau2_bench.environment.tasks import BROKEN_START, Task
 from evalcore.benchmarks.tau2_bench.environment.world import Environment, Requestor
 from evalcore.benchmarks.tau2_bench.official import Limits, OfficialConversation, Tau2Texts, UseTool
@@ -26,7 +25,7 @@ from evalcore.benchmarks.tau_bench.task_data import list_task_flags
 from evalcore.benchmarks.tau_bench.user_benchmark import UserBenchmark, build_conversation_episode
 from evalcore.benchmarks.tau_bench.user_simulators import GREETING, UserSimulator
 from evalcore.catalog import OTHER_DATA_OPTION
-from evalcore.errors import EnvironmentFailure, UsageError
+from evalcore.errors import UsageError
 from evalcore.i18n import Note
 from evalcore.records import (
     Completion,
@@ -114,11 +113,7 @@ class Tau2Bench(UserBenchmark):
         if self.is_official:
             return await self._run_official(sample, context)
         style = await self._choose_style(context)
-        world, task = dataset.load_sample_world(sample), dataset.to_task(sample)
-        try:
-            environment = start_environment(world, task)
-        except ValueError as error:
-            raise EnvironmentFailure(str(error)) from None
+        world, task, environment = dataset.open_sample(sample)
         user = self._build_user(task, environment, context)
         spoken = [Message("assistant", GREETING), Message("user", await user.open())]
         opening = self.apply_prompt_template([*self.build_prompt(sample, style), *spoken])
@@ -135,11 +130,7 @@ class Tau2Bench(UserBenchmark):
     async def _run_official(self, sample: Sample, context: Context) -> Episode:
         """The episode as upstream plays it. Upstream knows one way of calling tools."""
         texts, domain = self._texts, sample.metric
-        world, task = dataset.load_sample_world(sample), dataset.to_task(sample)
-        try:
-            environment = start_environment(world, task)
-        except ValueError as error:
-            raise EnvironmentFailure(str(error)) from None
+        _, task, environment = dataset.open_sample(sample)
         (model,) = self.simulated_users()
         seed = texts.draw_seed(context.epoch)
         own_tools = texts.list_user_tool_schemas(task, domain)

@@ -21,9 +21,9 @@ from evalcore.benchmarks.tau2_bench.environment.loaders import (
     load_world,
     locate_domain,
 )
-from evalcore.benchmarks.tau2_bench.environment.reward import list_faults
+from evalcore.benchmarks.tau2_bench.environment.reward import list_faults, start_environment
 from evalcore.benchmarks.tau2_bench.environment.tasks import Task, task_from_json, task_to_json
-from evalcore.benchmarks.tau2_bench.environment.world import World
+from evalcore.benchmarks.tau2_bench.environment.world import Environment, World
 from evalcore.benchmarks.tau_bench.task_data import DomainCache, list_present_domains
 from evalcore.errors import DatasetError, EnvironmentFailure
 from evalcore.i18n import Note
@@ -55,6 +55,16 @@ def load_tau2_samples(source: DatasetSource, domain: str, split: str) -> list[Sa
 
 def to_task(sample: Sample) -> Task:
     return task_from_json(str(sample.reference["task"]))
+
+
+def open_sample(sample: Sample) -> tuple[World, Task, Environment]:
+    """What a sample is played in, as it is at the start. Raises EnvironmentFailure where the data
+    is no longer there, or does not fit the task."""
+    world, task = load_sample_world(sample), to_task(sample)
+    try:
+        return world, task, start_environment(world, task)
+    except ValueError as error:
+        raise EnvironmentFailure(str(error)) from None
 
 
 def load_sample_world(sample: Sample) -> World:

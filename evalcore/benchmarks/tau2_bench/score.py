@@ -6,13 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evalcore.benchmarks.tau2_bench.dataset import load_sample_world, to_task
-from evalcore.benchmarks.tau2_bench.environment.reward import (
-    Check,
-    Reward,
-    compute_reward,
-    start_environment,
-)
+from evalcore.benchmarks.tau2_bench.dataset import open_sample
+from evalcore.benchmarks.tau2_bench.environment.reward import Check, Reward, compute_reward
 from evalcore.benchmarks.tau2_bench.environment.tasks import Task
 from evalcore.benchmarks.tau2_bench.environment.world import Environment
 from evalcore.benchmarks.tau_bench import score as tau_score
@@ -23,7 +18,7 @@ from evalcore.benchmarks.tau_bench.score import (
     build_table_section,
     describe_end,
 )
-from evalcore.errors import EnvironmentFailure, UsageError
+from evalcore.errors import UsageError
 from evalcore.i18n import Note
 from evalcore.records import Episode, Outcome, Sample, Section, Verdict
 
@@ -56,11 +51,7 @@ def list_environment_actions(environment: Environment) -> list[dict[str, str]]:
 
 def build_verdict(sample: Sample, episode: Episode, *, substring: bool) -> Verdict:
     """Raises EnvironmentFailure where the data of the sample is no longer there."""
-    state, task, world = episode.state, to_task(sample), load_sample_world(sample)
-    try:
-        environment = start_environment(world, task)
-    except ValueError as error:
-        raise EnvironmentFailure(str(error)) from None
+    state, (world, task, environment) = episode.state, open_sample(sample)
     observations = [
         environment.call(
             action["name"],

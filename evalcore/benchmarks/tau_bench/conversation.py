@@ -9,6 +9,7 @@ them in the journal.
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol
@@ -18,7 +19,6 @@ import msgspec
 from evalcore.benchmarks.agents import (
     OUTPUT,
     AgentCall,
-    AgentTurn,
     Style,
     Tool,
     assign_call_ids,
@@ -128,14 +128,12 @@ class World(Protocol):
     def call(self, name: Any, kwargs: Any) -> str: ...
 
 
-class Conversation:
-    """One episode while it is played."""
+class ConversationBase(ABC):
+    """One episode while it is played. `_messages` are those of the transcript, `_sent` the same as
+    the agent is shown them."""
 
-    def __init__(
-        self, environment: World, user: UserSimulator, ask: Ask, style: Style, budgets: Budgets
-    ) -> None:
-        self._environment = environment
-        self._user, self._ask, self._style, self._budgets = user, ask, style, budgets
+    def __init__(self, user: UserSimulator, ask: Ask, style: Style) -> None:
+        self._user, self._ask, self._style = user, ask, style
         self._messages: list[Message] = []
         self._sent: list[Message] = []
         self._actions: list[dict[str, str]] = []
@@ -147,9 +145,7 @@ class Conversation:
     async def play(self, opening: Sequence[Message]) -> ConversationResult:
         """The whole of it, from the system message and the user's first line on."""
         self._append_messages(*opening)
-        ended = ""
-        while not ended:
-            ended = await self._run_step()
+        ended = await self._run_steps()
         return ConversationResult(
             tuple(self._messages),
             tuple(self._actions),
@@ -161,11 +157,45 @@ class Conversation:
             dict(self._readings),
         )
 
-    async def _run_step(self) -> str:
-        """One answer of the agent and what follows from it; why the episode ended, if it did."""
+    @abstractmethod
+    async def _run_steps(self) -> str:
+        """Answers of the agent and what follows from them, up to the end; why it ended."""
+
+    async def _request_answer(self) -> Completion:
         answer, cost = await self._ask(self._sent)
         self._spent = add_answer_usage(self._spent, answer, cost)
         self._finish_reason = answer.finish_reason
+        return answer
+
+    async def _tell_user(self, said: str, writes: Sequence[Any]) -> str:
+        self._says.append(said)
+        text, done = await self._user.reply(said, writes)
+        self._append_messages(Message("user", replace_surrogates(text)))
+        return USER_STOP if done else ""
+
+    def _append_messages(self, *messages: Message) -> None:
+        self._messages += messages
+        self._sent += messages
+
+
+class Conversation(ConversationBase):
+    """An episode in which the agent may make several calls an answer, within budgets."""
+
+    def __init__(
+        self, environment: World, user: UserSimulator, ask: Ask, style: Style, budgets: Budgets
+    ) -> None:
+        super().__init__(user, ask, style)
+        self._environment, self._budgets = environment, budgets
+
+    async def _run_steps(self) -> str:
+        ended = ""
+        while not ended:
+            ended = await self._run_step()
+        return ended
+
+    async def _run_step(self) -> str:
+        """One answer of the agent and what follows from it; why the episode ended, if it did."""
+        answer = await self._request_answer()
         turn = parse_turn(answer, self._style, self._environment.tools)
         if reading := classify_call_reading(turn, self._style, self._environment.tools):
             self._readings[reading] += 1
@@ -184,14 +214,8 @@ class Conversation:
             self._add_observations(self._record_parse_error(turn.problem))
             ended = ""
         else:
-            ended = await self._send_to_user(turn)
+            ended = await self._tell_user(turn.user_message, self._environment.writes)
         return ended or find_exceeded_limit(self._spent, self._budgets)
-
-    async def _send_to_user(self, turn: AgentTurn) -> str:
-        self._says.append(turn.user_message)
-        text, done = await self._user.reply(turn.user_message, self._environment.writes)
-        self._append_messages(Message("user", replace_surrogates(text)))
-        return USER_STOP if done else ""
 
     def _execute_calls(self, calls: Sequence[AgentCall], native: Sequence[ToolCall]) -> str:
         observations = [self._execute_call(requested) for requested in calls]
@@ -224,10 +248,6 @@ class Conversation:
         self._append_messages(
             Message("user", "\n".join(f"{OUTPUT}{text}" for text in observations))
         )
-
-    def _append_messages(self, *messages: Message) -> None:
-        self._messages += messages
-        self._sent += messages
 
     def _update_error_counts(self, **errors: int) -> None:
         self._spent = msgspec.structs.replace(self._spent, **errors)

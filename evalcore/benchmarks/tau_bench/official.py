@@ -8,8 +8,6 @@ without a reward, as an exception does there.
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -29,13 +27,10 @@ from evalcore.benchmarks.agents import (
 from evalcore.benchmarks.call_decoding.call import replace_surrogates
 from evalcore.benchmarks.tau_bench.conversation import (
     FILTERED,
-    NOTHING_SPENT,
     OVERFLOW,
     TRANSFER,
-    USER_STOP,
     Ask,
-    ConversationResult,
-    add_answer_usage,
+    ConversationBase,
 )
 from evalcore.benchmarks.tau_bench.environment import Domain, Environment
 from evalcore.benchmarks.tau_bench.user_simulators import UserSimulator
@@ -85,45 +80,24 @@ def build_agent_prompt(texts: TauTexts, domain: Domain, style: Style) -> str:
     return f"{domain.policy}{texts.tools_heading}{listed}{instruction}"
 
 
-class OfficialConversation:
-    """One episode while it is played as upstream plays it."""
+class OfficialConversation(ConversationBase):
+    """An episode that is played as upstream plays it."""
 
     def __init__(
         self, texts: TauTexts, domain: Domain, user: UserSimulator, ask: Ask, style: Style
     ) -> None:
+        super().__init__(user, ask, style)
         self._environment = Environment(domain, checks_types=False)
-        self._texts, self._user, self._ask, self._style = texts, user, ask, style
-        self._messages: list[Message] = []
-        self._sent: list[Message] = []
-        self._actions: list[dict[str, str]] = []
-        self._says: list[str] = []
-        self._spent = NOTHING_SPENT
-        self._finish_reason = ""
-        self._readings: Counter[str] = Counter()
+        self._texts = texts
 
-    async def play(self, opening: Sequence[Message]) -> ConversationResult:
-        """The whole of it, from the system message and the user's first line on."""
-        self._append_messages(*opening)
-        ended = ""
+    async def _run_steps(self) -> str:
         for step in range(self._texts.max_steps):
-            ended = await self._run_step(step)
-            if ended:
-                break
-        return ConversationResult(
-            tuple(self._messages),
-            tuple(self._actions),
-            tuple(self._says),
-            ended or STEPS,
-            self._spent,
-            self._finish_reason,
-            self._user.to_dict(),
-            dict(self._readings),
-        )
+            if ended := await self._run_step(step):
+                return ended
+        return STEPS
 
     async def _run_step(self, step: int) -> str:
-        answer, cost = await self._ask(self._sent)
-        self._spent = add_answer_usage(self._spent, answer, cost)
-        self._finish_reason = answer.finish_reason
+        answer = await self._request_answer()
         action = parse_official_action(answer, self._style)
         if reading := self._classify_reading(answer, action):
             self._readings[reading] += 1
@@ -141,11 +115,7 @@ class OfficialConversation:
         content = action.kwargs.get("content")
         if not isinstance(content, str):
             return UNREADABLE
-        said = replace_surrogates(content)
-        self._says.append(said)
-        text, done = await self._user.reply(said, self._environment.writes)
-        self._append_messages(Message("user", replace_surrogates(text)))
-        return USER_STOP if done else ""
+        return await self._tell_user(replace_surrogates(content), self._environment.writes)
 
     async def _act(self, action: AgentCall) -> str:
         self._actions.append({"name": action.name, "kwargs": json.dumps(action.kwargs)})
@@ -182,10 +152,6 @@ class OfficialConversation:
         if self._style == "native":
             return classify_call_reading(parse_native_turn(answer), self._style, tools)
         return "lost" if parse_text_turn(answer.text, tools).calls else None
-
-    def _append_messages(self, *messages: Message) -> None:
-        self._messages += messages
-        self._sent += messages
 
 
 def parse_official_action(answer: Completion, style: Style) -> AgentCall | None:
