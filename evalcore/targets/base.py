@@ -4,14 +4,14 @@ and the floors of a benchmark.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Literal, Protocol, TypeVar
 
 import msgspec
 
-from evalcore.catalog import CONTROL_KIND, CONTROLS, COSMETIC_CONTROLS
+from evalcore.catalog import CONTROLS, COSMETIC_CONTROLS
 from evalcore.errors import EnvironmentFailure, UsageError, suggest_name
 from evalcore.i18n import Note
 from evalcore.records import Completion, GenerationRequest, ProgressCallback, Record, TargetSpec
@@ -131,19 +131,24 @@ class Target(Protocol):
 KINDS = (*CONTROLS, *COSMETIC_CONTROLS)
 
 
+def read_variant(spec: TargetSpec, variants: Iterable[str]) -> str:
+    """Which of the variants of a kind of target a spec names. Raises UsageError for another, and
+    for options, as they take none."""
+    kind, _, name = spec.key.partition(":")
+    if name not in variants:
+        keys = [f"{kind}:{variant}" for variant in variants]
+        problem = Note("target_unknown", target=spec.key, names=", ".join(keys))
+        raise UsageError(suggest_name(problem, spec.key, keys))
+    if spec.options:
+        raise UsageError(Note("target_no_options", target=spec.key, names=", ".join(spec.options)))
+    return name
+
+
 class Control:
     """A target without an answer of its own; `kind` says what the benchmark is to give."""
 
     def __init__(self, spec: TargetSpec, *_: object) -> None:
-        self.kind = spec.key.partition(":")[2]
-        if self.kind not in KINDS:
-            keys = [f"{CONTROL_KIND}:{kind}" for kind in KINDS]
-            problem = Note("target_unknown", target=spec.key, names=", ".join(keys))
-            raise UsageError(suggest_name(problem, spec.key, keys))
-        if spec.options:
-            raise UsageError(
-                Note("target_no_options", target=spec.key, names=", ".join(spec.options))
-            )
+        self.kind = read_variant(spec, KINDS)
         self.key = spec.key
         self.info = TargetInfo(
             kind="control", title=f"Control: {self.kind}", start_in_flight=64, tools=True

@@ -15,7 +15,7 @@ import json
 import threading
 
 from evalcore.catalog import benchmark_cards, call_reference
-from evalcore.errors import TargetFailure, UsageError, suggest_name
+from evalcore.errors import TargetFailure
 from evalcore.i18n import Note
 from evalcore.records import (
     Completion,
@@ -26,7 +26,7 @@ from evalcore.records import (
     TargetSpec,
 )
 from evalcore.sqlkit.engines import Engine, registry
-from evalcore.targets.base import TargetInfo
+from evalcore.targets.base import TargetInfo, read_variant
 
 
 class _Variant(Record, frozen=True):
@@ -57,15 +57,7 @@ class Baseline:
     """One of `VARIANTS`; engines are started on first use and kept for the run."""
 
     def __init__(self, spec: TargetSpec, *_: object) -> None:
-        name = spec.key.partition(":")[2]
-        if name not in VARIANTS:
-            keys = [f"baseline:{available}" for available in VARIANTS]
-            problem = Note("target_unknown", target=spec.key, names=", ".join(keys))
-            raise UsageError(suggest_name(problem, spec.key, keys))
-        if spec.options:
-            raise UsageError(
-                Note("target_no_options", target=spec.key, names=", ".join(spec.options))
-            )
+        name = read_variant(spec, VARIANTS)
         self.key = spec.key
         self.name = name
         self.engine = VARIANTS[name].engine
