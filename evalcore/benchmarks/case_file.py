@@ -75,6 +75,15 @@ class CaseLine(Record, frozen=True):
             self.raise_field_error(field, Note("upload_list"))
         return value
 
+    def parse_databases(self, field: str) -> list[list[str]]:
+        """A list of databases, each the statements that fill it."""
+        databases = self.parse_list(field)
+        for script in databases:
+            if not isinstance(script, list) or not all(isinstance(text, str) for text in script):
+                problem = "must be a list of databases, each a list of INSERT statements"
+                self.raise_field_error(field, problem)
+        return databases
+
     def parse_object(self, field: str) -> dict[str, Any]:
         value = self.row.get(field)
         if not isinstance(value, dict):

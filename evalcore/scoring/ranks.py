@@ -60,9 +60,7 @@ def rank_board(
     if not scores:
         return {}
     names = sorted(scores)
-    points, sizes, heaviest = _sort_contributions(
-        _align_contributions([scores[name] for name in names]), strata, maxima
-    )
+    points, sizes, heaviest = _sort_contributions([scores[name] for name in names], strata, maxima)
     added = np.array([(fixed or {}).get(name, 0.0) for name in names])
     totals = (points.sum(axis=0) + added).round(_DIGITS) + 0.0  # no negative zero
     ranks = _compute_ranks(totals[None, :])[0]
@@ -97,12 +95,13 @@ def _align_contributions(rows: Sequence[np.ndarray | Sequence[float]]) -> np.nda
 
 
 def _sort_contributions(
-    points: np.ndarray,
+    rows: Sequence[np.ndarray | Sequence[float]],
     strata: Sequence[Hashable] | None,
     maxima: np.ndarray | Sequence[float] | None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The samples that can win anything, sorted by stratum and content; how many each stratum
     holds; and what each can contribute."""
+    points = _align_contributions(rows)
     labels = [repr(label) for label in strata] if strata is not None else [""] * len(points)
     if len(labels) != len(points):
         raise ValueError(f"{len(labels)} strata for {len(points)} samples")
@@ -219,9 +218,7 @@ def resample_leads(
     if not scores:
         return {}
     names = sorted(scores)
-    points, sizes, heaviest = _sort_contributions(
-        _align_contributions([scores[name] for name in names]), strata, maxima
-    )
+    points, sizes, heaviest = _sort_contributions([scores[name] for name in names], strata, maxima)
     added = np.array([(fixed or {}).get(name, 0.0) for name in names])
     rng = np.random.default_rng(zlib.crc32(points.round(_DIGITS).tobytes()))
     blocks = _merge_equal_samples(points, sizes, heaviest)

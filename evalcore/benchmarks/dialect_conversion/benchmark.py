@@ -107,23 +107,13 @@ def _build_reference(line: CaseLine, source: Server, target: Server) -> dict[str
         calls = line.parse_text_list("calls")
         changed = find_changed_table(reference["reference"], target.dialect)
         reference |= {
-            "data": _parse_data_scripts(line),
+            "data": line.parse_databases("data"),
             "calls": calls,
             "state_of": line.parse_text_list("state_of")
             or ([changed] if changed and not calls else []),
             "ordered": line.parse_bool("ordered"),
         }
     return reference
-
-
-def _parse_data_scripts(line: CaseLine) -> list[list[str]]:
-    data = line.parse_list("data")
-    for script in data:
-        if not isinstance(script, list) or not all(isinstance(text, str) for text in script):
-            line.raise_field_error(
-                "data", "must be a list of databases, each a list of INSERT statements"
-            )
-    return data
 
 
 # The question that `dialect_conversion` asks, the same for every metric; prompt version 1.

@@ -78,17 +78,11 @@ def _build_input(line: CaseLine, target: Server) -> dict[str, Any]:
 
 
 def _build_reference(line: CaseLine, target: Server) -> dict[str, Any]:
-    data = line.parse_list("data")
-    for script in data:
-        if not isinstance(script, list) or not all(isinstance(text, str) for text in script):
-            line.raise_field_error(
-                "data", "must be a list of databases, each a list of INSERT statements"
-            )
     return {
         "engine": target.engine,
         "dialect": target.dialect,
         "reference": line.parse_optional_text("reference"),
-        "data": data,
+        "data": line.parse_databases("data"),
         "ordered": line.parse_bool("ordered"),
     }
 

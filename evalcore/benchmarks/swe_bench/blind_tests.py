@@ -120,17 +120,13 @@ class _Blinder(ast.NodeTransformer):
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
         return self._blind_function(node)
 
-    def visit_For(self, node: ast.For) -> ast.AST:
+    def visit_For(self, node: ast.For | ast.While) -> ast.AST:
         self._loops += 1
         self.generic_visit(node)
         self._loops -= 1
         return node
 
-    def visit_While(self, node: ast.While) -> ast.AST:
-        self._loops += 1
-        self.generic_visit(node)
-        self._loops -= 1
-        return node
+    visit_While = visit_For
 
     def _blind_function(self, node: _Function) -> ast.AST:
         before = self._tokens, self._loops
