@@ -26,12 +26,16 @@ class MetricCard(Record, frozen=True):
 
 
 def build_metric(
-    key: str, weight: float, evidence: EvidenceKind, title: Texts, about: Texts
+    key: str,
+    weight: float | None,
+    evidence: EvidenceKind,
+    title: Texts,
+    english: str,
+    chinese: str,
 ) -> MetricCard:
-    """A metric with its title and what it is about, each in English and Chinese."""
-    languages = ("en", "zh")
-    texts = (dict(zip(languages, text, strict=True)) for text in (title, about))
-    return MetricCard(key, weight, evidence, *texts)
+    """A metric with its title and what it is about, each in both languages."""
+    titles = {"en": title[0], "zh": title[1]}
+    return MetricCard(key, weight, evidence, titles, {"en": english, "zh": chinese})
 
 
 class OptionCard(Record, frozen=True):

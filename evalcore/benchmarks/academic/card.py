@@ -80,7 +80,7 @@ CARD = BenchmarkCard(
         "需安装可选依赖 `academic`。代码只在沙箱中运行。",
     },
     metrics=tuple(
-        build_metric(key, 1.0, evidence, (english, chinese), (about, about_chinese))
+        build_metric(key, 1.0, evidence, (english, chinese), about, about_chinese)
         for key, (evidence, english, chinese, about, about_chinese) in _TASKS.items()
     ),
     options=(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evalcore.catalog import BenchmarkCard, MetricCard, build_option
+from evalcore.catalog import BenchmarkCard, build_metric, build_option
 
 CARD = BenchmarkCard(
     key="dialect_conversion",
@@ -26,49 +26,41 @@ CARD = BenchmarkCard(
         "zh": "将语句改写为另一种数据库方言；在自动生成的数据库上执行双方并比较结果。",
     },
     metrics=(
-        MetricCard(
-            key="logical_equivalence",
-            weight=4,
-            evidence="executed",
-            title={"en": "Logical equivalence", "zh": "逻辑等价"},
-            about={
-                "en": "The converted statement does the same as a written reference on every "
-                "generated database.",
-                "zh": "转换后的语句在每个生成的数据库上都与人工编写的参考语句效果一致。",
-            },
+        build_metric(
+            "logical_equivalence",
+            4,
+            "executed",
+            ("Logical equivalence", "逻辑等价"),
+            "The converted statement does the same as a written reference on every "
+            "generated database.",
+            "转换后的语句在每个生成的数据库上都与人工编写的参考语句效果一致。",
         ),
-        MetricCard(
-            key="syntax_error_detection",
-            weight=2,
-            evidence="executed",
-            title={"en": "Valid in the target", "zh": "目标方言语法"},
-            about={
-                "en": "Constructs that the target dialect lacks: the conversion must run there "
-                "and keep the meaning.",
-                "zh": "针对目标方言缺少的写法：转换结果必须能在目标数据库执行且含义不变。",
-            },
+        build_metric(
+            "syntax_error_detection",
+            2,
+            "executed",
+            ("Valid in the target", "目标方言语法"),
+            "Constructs that the target dialect lacks: the conversion must run there "
+            "and keep the meaning.",
+            "针对目标方言缺少的写法：转换结果必须能在目标数据库执行且含义不变。",
         ),
-        MetricCard(
-            key="domestic_database",
-            weight=3,
-            evidence="executed",
-            title={"en": "Chinese databases", "zh": "国产数据库"},
-            about={
-                "en": "Conversion to openGauss, GaussDB and OceanBase, executed on the database "
-                "whose kernel dialect they share.",
-                "zh": "转换到 openGauss、GaussDB 与 OceanBase，在内核方言相同的数据库上执行。",
-            },
+        build_metric(
+            "domestic_database",
+            3,
+            "executed",
+            ("Chinese databases", "国产数据库"),
+            "Conversion to openGauss, GaussDB and OceanBase, executed on the database "
+            "whose kernel dialect they share.",
+            "转换到 openGauss、GaussDB 与 OceanBase，在内核方言相同的数据库上执行。",
         ),
-        MetricCard(
-            key="big_sql_conversion",
-            weight=4,
-            evidence="executed",
-            title={"en": "Long statements", "zh": "大型 SQL 转换"},
-            about={
-                "en": "Procedures and queries of many lines; procedures are called, then the "
-                "tables are compared.",
-                "zh": "长达数十行的存储过程与查询；调用存储过程后比较表的状态。",
-            },
+        build_metric(
+            "big_sql_conversion",
+            4,
+            "executed",
+            ("Long statements", "大型 SQL 转换"),
+            "Procedures and queries of many lines; procedures are called, then the "
+            "tables are compared.",
+            "长达数十行的存储过程与查询；调用存储过程后比较表的状态。",
         ),
     ),
     options=(

@@ -41,7 +41,7 @@ CARD = BenchmarkCard(
         "启用工具时真正执行计算与读取文件。",
     },
     metrics=tuple(
-        build_metric(key, 1, "checked", (en, zh), (about_en, about_zh))
+        build_metric(key, 1, "checked", (en, zh), about_en, about_zh)
         for key, en, zh, about_en, about_zh in _LEVELS
     ),
     upload_form=UploadForm(

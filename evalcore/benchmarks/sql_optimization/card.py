@@ -6,8 +6,8 @@ from evalcore.catalog import (
     CONTROLS,
     COSMETIC_CONTROLS,
     BenchmarkCard,
-    MetricCard,
     UploadForm,
+    build_metric,
     build_option,
 )
 
@@ -35,51 +35,41 @@ CARD = BenchmarkCard(
         "zh": "改写慢语句并给出索引建议；比较结果并统计引擎实际工作量，没有节省就得不到分。",
     },
     metrics=(
-        MetricCard(
-            key="logical_equivalence",
-            weight=3,
-            evidence="executed",
-            title={"en": "Logical equivalence", "zh": "逻辑等价"},
-            about={
-                "en": "The rewrite returns the same rows on every generated database, paid by how "
-                "much of the reference's saving in the engine's work it reaches.",
-                "zh": "改写在每个生成的数据库上结果一致；"
-                "按其节省的引擎工作量占参考改写节省量的比例计分。",
-            },
+        build_metric(
+            "logical_equivalence",
+            3,
+            "executed",
+            ("Logical equivalence", "逻辑等价"),
+            "The rewrite returns the same rows on every generated database, paid by how "
+            "much of the reference's saving in the engine's work it reaches.",
+            "改写在每个生成的数据库上结果一致；按其节省的引擎工作量占参考改写节省量的比例计分。",
         ),
-        MetricCard(
-            key="syntax_error_detection",
-            weight=3,
-            evidence="executed",
-            title={"en": "Runs", "zh": "可执行"},
-            about={
-                "en": "The rewrite is valid on the engine; counted only if it is equivalent, by "
-                "the share of work it saves, because any valid statement runs.",
-                "zh": "改写可在引擎上执行；仅当结果等价时按节省工作量的比例计分，"
-                "因为任何合法语句都能执行。",
-            },
+        build_metric(
+            "syntax_error_detection",
+            3,
+            "executed",
+            ("Runs", "可执行"),
+            "The rewrite is valid on the engine; counted only if it is equivalent, by "
+            "the share of work it saves, because any valid statement runs.",
+            "改写可在引擎上执行；仅当结果等价时按节省工作量的比例计分，因为任何合法语句都能执行。",
         ),
-        MetricCard(
-            key="optimization_depth",
-            weight=2,
-            evidence="executed",
-            title={"en": "Optimization depth", "zh": "优化深度"},
-            about={
-                "en": "Each improvement listed for the case, by its own weight: visible in the "
-                "parse tree or in fewer rows read, and only in an equivalent rewrite.",
-                "zh": "逐条检查可做的优化，各有权重：须见于语法树或更少的读取量，且改写等价。",
-            },
+        build_metric(
+            "optimization_depth",
+            2,
+            "executed",
+            ("Optimization depth", "优化深度"),
+            "Each improvement listed for the case, by its own weight: visible in the "
+            "parse tree or in fewer rows read, and only in an equivalent rewrite.",
+            "逐条检查可做的优化，各有权重：须见于语法树或更少的读取量，且改写等价。",
         ),
-        MetricCard(
-            key="index_advice",
-            weight=2,
-            evidence="executed",
-            title={"en": "Index advice", "zh": "索引建议"},
-            about={
-                "en": "The advised index is created and its effect measured; a wrong column "
-                "order does not pass.",
-                "zh": "真实创建所建议的索引并测量效果；列顺序错误不能通过。",
-            },
+        build_metric(
+            "index_advice",
+            2,
+            "executed",
+            ("Index advice", "索引建议"),
+            "The advised index is created and its effect measured; a wrong column "
+            "order does not pass.",
+            "真实创建所建议的索引并测量效果；列顺序错误不能通过。",
         ),
     ),
     options=(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evalcore.catalog import BenchmarkCard, MetricCard, build_option
+from evalcore.catalog import BenchmarkCard, build_metric, build_option
 
 CARD = BenchmarkCard(
     key="sql_understanding",
@@ -25,47 +25,38 @@ CARD = BenchmarkCard(
     },
     evidence_by_mode={"scale": "checked"},
     metrics=(
-        MetricCard(
-            key="execution_accuracy",
-            weight=4,
-            evidence="executed",
-            title={"en": "Execution accuracy", "zh": "执行准确性"},
-            about={
-                "en": "State what a query returns, or what a table contains afterwards; the "
-                "expected table was produced by a real engine.",
-                "zh": "给出语句的返回结果或执行后的表状态；期望结果由真实引擎产生。",
-            },
+        build_metric(
+            "execution_accuracy",
+            4,
+            "executed",
+            ("Execution accuracy", "执行准确性"),
+            "State what a query returns, or what a table contains afterwards; the "
+            "expected table was produced by a real engine.",
+            "给出语句的返回结果或执行后的表状态；期望结果由真实引擎产生。",
         ),
-        MetricCard(
-            key="sql_identification",
-            weight=3,
-            evidence="parsed",
-            title={"en": "SQL identification", "zh": "SQL 类型识别"},
-            about={
-                "en": "Name the class of a statement (DML, DDL, DCL, TCL) and the statement.",
-                "zh": "识别语句所属类别（DML、DDL、DCL、TCL）与语句类型。",
-            },
+        build_metric(
+            "sql_identification",
+            3,
+            "parsed",
+            ("SQL identification", "SQL 类型识别"),
+            "Name the class of a statement (DML, DDL, DCL, TCL) and the statement.",
+            "识别语句所属类别（DML、DDL、DCL、TCL）与语句类型。",
         ),
-        MetricCard(
-            key="explain_detection",
-            weight=2,
-            evidence="executed",
-            title={"en": "Plan reading", "zh": "执行计划判断"},
-            about={
-                "en": "State how a given engine will run a query: access path, index, table order.",
-                "zh": "说明指定引擎如何执行查询：访问方式、所用索引、表的访问顺序。",
-            },
+        build_metric(
+            "explain_detection",
+            2,
+            "executed",
+            ("Plan reading", "执行计划判断"),
+            "State how a given engine will run a query: access path, index, table order.",
+            "说明指定引擎如何执行查询：访问方式、所用索引、表的访问顺序。",
         ),
-        MetricCard(
-            key="syntax_error_detection",
-            weight=1,
-            evidence="parsed",
-            title={"en": "Syntax errors", "zh": "语法错误检测"},
-            about={
-                "en": "State whether a statement is valid in its dialect; two parsers agreed on "
-                "the label.",
-                "zh": "判断语句在其方言中是否有语法错误；标签由两个解析器一致确认。",
-            },
+        build_metric(
+            "syntax_error_detection",
+            1,
+            "parsed",
+            ("Syntax errors", "语法错误检测"),
+            "State whether a statement is valid in its dialect; two parsers agreed on the label.",
+            "判断语句在其方言中是否有语法错误；标签由两个解析器一致确认。",
         ),
     ),
     options=(

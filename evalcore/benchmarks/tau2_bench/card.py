@@ -88,7 +88,7 @@ CARD = BenchmarkCard(
         "所说的信息。除非指定模型，用户由规则扮演：其分数不可与已发表的数字比较。",
     },
     metrics=tuple(
-        build_metric(domain, 1.0, "executed", _TITLES[domain], _ABOUTS[domain])
+        build_metric(domain, 1.0, "executed", _TITLES[domain], *_ABOUTS[domain])
         for domain in DOMAINS
     ),
     user_options=USER_OPTIONS,

@@ -115,8 +115,8 @@ CARD = BenchmarkCard(
         "用户由规则扮演：其分数不可与已发表的数字比较。小模型请先用 10 个用例。",
     },
     metrics=(
-        build_metric("retail", 1.0, "executed", ("Retail", "零售"), _ABOUT),
-        build_metric("airline", 1.0, "executed", ("Airline", "航空"), _ABOUT),
+        build_metric("retail", 1.0, "executed", ("Retail", "零售"), *_ABOUT),
+        build_metric("airline", 1.0, "executed", ("Airline", "航空"), *_ABOUT),
     ),
     official_datasets=(
         OfficialDataset("tau-v1", "tau_bench", "v1", "tau-v1", "tau-bench", _PAGE, on_hub=False),
