@@ -39,7 +39,7 @@ from evalcore.cli import (
     show,
     sweep,
 )
-from evalcore.cli.parser import CommandParser, add_examples
+from evalcore.cli.parser import AddCommon, CommandParser, add_examples
 from evalcore.cli.run import (
     Interrupted,
     execute_run,
@@ -140,40 +140,15 @@ def build_parser(only: str = "") -> CommandParser:
         if name in ("resume", "rescore"):
             run.add_cluster_flags(sub)
         _add_common_flags(sub, verb)
-    show.add_show_verb(verbs, _add_common_flags)
-    show.add_diff_verb(verbs, _add_common_flags)
-    sweep.add_sweep_verb(verbs, _add_common_flags)
-    parity.add_parity_verb(verbs, _add_common_flags)
-    _add_score(verbs)
-    boards.add_board_verb(verbs, _add_common_flags)
-    boards.add_card_verb(verbs, _add_common_flags)
-    boards.add_compare_verb(verbs, _add_common_flags)
-    decide.add_decide_verb(verbs, _add_common_flags)
-    gate.add_gate_verb(verbs, _add_common_flags)
-    exchange.add_exchange_verbs(verbs, _add_common_flags)
-    seal.add_seal_verb(verbs, _add_common_flags)
-    datasets.add_datasets_verb(verbs, _add_common_flags)
-    prepare.add_prepare_verbs(verbs, _add_common_flags)
-    prepare.add_list_verbs(verbs, _add_common_flags)
-    equivalent.add_equivalent_verb(verbs, _add_common_flags)
-    exchange.add_hub_verb(verbs, _add_common_flags)
-    bucket.add_bucket_verb(verbs, _add_common_flags)
-    boards.add_site_verb(verbs, _add_common_flags)
-    published.add_published_verb(verbs, _add_common_flags)
-    preflight.add_preflight_verb(verbs, _add_common_flags)
-    preflight.add_models_verb(verbs, _add_common_flags)
-    serve.add_serve_verb(verbs, _add_common_flags)
-    _add_index(verbs)
-    doctor.add_doctor_verb(verbs, _add_common_flags)
-    plugin_templates.add_new_verb(verbs, _add_common_flags)
-    _add_completion(verbs)
+    for add_verb in _LATER_VERBS:
+        add_verb(verbs, _add_common_flags)
     if not verbs.is_built:  # no such verb: the message names all of them
         return build_parser()
     add_examples(parser)
     return parser
 
 
-def _add_completion(verbs: Any) -> None:
+def _add_completion(verbs: Any, _: AddCommon) -> None:
     sub = verbs.add_parser("completion", help="print a shell completion script for evalcore")
     sub.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="shell to complete for")
     sub.set_defaults(verb=_print_completion)
@@ -207,7 +182,7 @@ def _add_list(verbs: Any) -> None:
     _add_common_flags(sub, _print_listing)
 
 
-def _add_score(verbs: Any) -> None:
+def _add_score(verbs: Any, add_common: AddCommon) -> None:
     sub = verbs.add_parser("score", help="score existing predictions without asking a target")
     sub.add_argument("benchmark", metavar="BENCHMARK", help="key of the benchmark")
     about = "predictions to score, one JSON object per line"
@@ -218,10 +193,10 @@ def _add_score(verbs: Any) -> None:
     about = "file to write, one verdict per line"
     sub.add_argument("--out", type=Path, required=True, metavar="FILE.jsonl", help=about)
     sub.add_argument("--evidence", action="store_true", help="also write the evidence sections")
-    _add_common_flags(sub, _score_predictions)
+    add_common(sub, _score_predictions)
 
 
-def _add_index(verbs: Any) -> None:
+def _add_index(verbs: Any, add_common: AddCommon) -> None:
     sub = verbs.add_parser("index", help="rebuild the index from the run folders")
     sub.add_argument("action", choices=("rebuild",), help="the only action")
     sub.add_argument(
@@ -229,7 +204,20 @@ def _add_index(verbs: Any) -> None:
         action="store_true",
         help="first set unreadable journal lines aside, so that their runs can be resumed",
     )
-    _add_common_flags(sub, _index_rebuild)
+    add_common(sub, _index_rebuild)
+
+
+#: What adds the verbs that follow those of a run, in the order of the help.
+_LATER_VERBS: tuple[Callable[[Any, AddCommon], None], ...] = (
+    *(show.add_show_verb, show.add_diff_verb, sweep.add_sweep_verb, parity.add_parity_verb),
+    *(_add_score, boards.add_board_verb, boards.add_card_verb, boards.add_compare_verb),
+    *(decide.add_decide_verb, gate.add_gate_verb, exchange.add_exchange_verbs),
+    *(seal.add_seal_verb, datasets.add_datasets_verb, prepare.add_prepare_verbs),
+    *(prepare.add_list_verbs, equivalent.add_equivalent_verb, exchange.add_hub_verb),
+    *(bucket.add_bucket_verb, boards.add_site_verb, published.add_published_verb),
+    *(preflight.add_preflight_verb, preflight.add_models_verb, serve.add_serve_verb),
+    *(_add_index, doctor.add_doctor_verb, plugin_templates.add_new_verb, _add_completion),
+)
 
 
 def _print_listing(args: argparse.Namespace) -> int:
