@@ -21,8 +21,9 @@ def find_scope_problem(scope: Scope, sample: Sample) -> str:
     """Why a case is outside a scope, empty where it is inside."""
     fields = sample.input
     dialects = [str(fields[name]) for name in _DIALECT_FIELDS if fields.get(name)]
+    prefixes = tuple(name.casefold() for name in scope.get(DIALECTS) or ())
     for dialect in dialects:
-        if scope.get(DIALECTS) and not any(map(dialect.casefold().startswith, _fold(scope))):
+        if prefixes and not dialect.casefold().startswith(prefixes):
             return Note("scope_dialect", dialect=dialect)
     sql = fields.get("sql")
     if scope.get(STATEMENTS) and isinstance(sql, str):
@@ -30,10 +31,6 @@ def find_scope_problem(scope: Scope, sample: Sample) -> str:
         if kind.casefold() not in {name.casefold() for name in scope[STATEMENTS]}:
             return Note("scope_statement", kind=kind)
     return ""
-
-
-def _fold(scope: Scope) -> list[str]:
-    return [name.casefold() for name in scope[DIALECTS]]
 
 
 def _classify(sql: str, dialect: str) -> str:

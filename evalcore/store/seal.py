@@ -272,7 +272,8 @@ def open_seal(
             raise ValueError(
                 Note("seal_version", form=repr(statement.format[:40]), version=statement.version)
             )
-        if any(sealed.every < 1 for sealed in _list_file_seals(statement)):
+        seals = (*statement.files.values(), *statement.bundle.values())
+        if any(sealed.every < 1 for sealed in seals):
             raise ValueError(Note("seal_no_line"))
     except (msgspec.MsgspecError, ValueError) as error:
         return Note("seal_form", file=SEAL, detail=str(error)[:200])
@@ -307,10 +308,6 @@ def compare_digests(name: str, sealed: FileSeal, read_lines: Lines) -> list[str]
         return []
     before, after = _split_digests(sealed.digests), _split_digests(now.digests)
     return [_describe_difference(name, before, after, sealed.every)]
-
-
-def _list_file_seals(statement: SealStatement) -> list[FileSeal]:
-    return [*statement.files.values(), *statement.bundle.values()]
 
 
 def _describe_seal(

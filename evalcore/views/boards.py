@@ -57,11 +57,6 @@ class Column(Record, frozen=True):
     empty_metrics: tuple[str, ...] = ()
 
     @property
-    def has_bundled_cases(self) -> bool:
-        """Whether the cases are those that come with the benchmark."""
-        return is_bundled(self.benchmark, self.dataset)
-
-    @property
     def is_default_mode(self) -> bool:
         """Whether the benchmark's default mode, where it has modes, stands in the label."""
         modes = [str(option.default) for option in self.card.options if option.name == "mode"]
@@ -257,9 +252,9 @@ def build_column(benchmark: str, runs: Sequence[RunHeader]) -> Column:
 
 
 def _compute_preference(column: Column) -> tuple[bool, bool, bool, bool, int, int, str]:
-    made_here, full, bundled = column.executed, column.full, column.has_bundled_cases
+    bundled = is_bundled(column.benchmark, column.dataset)
     counts = column.complete, column.targets
-    return made_here, full, bundled, column.is_default_mode, *counts, column.newest
+    return column.executed, column.full, bundled, column.is_default_mode, *counts, column.newest
 
 
 def list_boards(headers: Iterable[RunHeader], suite: str) -> list[Board]:

@@ -58,10 +58,6 @@ class ModelCard(Record, frozen=True):
     budget_tokens: int = 0
     halved: int = 0
 
-    @property
-    def is_loaded(self) -> bool:
-        return self.parameters > 0
-
 
 def model_card(roots: Iterable[Path], run: str) -> ModelCard | None:
     """The card of a run's local model, None before it is loaded, for other kinds of target, and
@@ -74,7 +70,8 @@ def model_card(roots: Iterable[Path], run: str) -> ModelCard | None:
         return None
     adapter = mask_path(card.adapter) if is_path(card.adapter) else card.adapter
     notes = tuple(map(redact_paths, card.notes))
-    return msgspec.structs.replace(card, adapter=adapter, notes=notes) if card.is_loaded else None
+    is_loaded = card.parameters > 0
+    return msgspec.structs.replace(card, adapter=adapter, notes=notes) if is_loaded else None
 
 
 # What it takes to repeat a run elsewhere: the exact command, its file, and everything it rests on.

@@ -53,11 +53,6 @@ class SweepRow(Record, frozen=True):
     lost_cases: int = 0
     lost_points: float | None = None
 
-    @property
-    def shows_format(self) -> bool:
-        """Whether anything is known of what the format of calls cost."""
-        return bool(self.call_cases) or self.lost_points is not None
-
 
 class PrecisionCost(Record, frozen=True):
     """What a lower precision does to a model: `change` of the score, shares of memory and speed."""
@@ -336,7 +331,7 @@ def _format_row(row: SweepRow) -> tuple[str, ...]:
 
 def _format_calls_read(rows: Sequence[SweepRow], language: str) -> list[str]:
     """What the format of calls cost each variant; nothing where no case had any."""
-    if not any(row.shows_format for row in rows):
+    if not any(row.call_cases or row.lost_points is not None for row in rows):
         return []
     lines = [[name_term(name, language) for name in ("calls", "lost to format", "points lost")]]
     for row in rows:

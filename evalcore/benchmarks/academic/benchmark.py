@@ -79,7 +79,7 @@ class Academic(Benchmark):
         MissingDependency without lm-eval."""
         profile = find_profile(self.options["profile"])
         named = self.options["tasks"] or list(profile.tasks)
-        harness = self._open_harness(source.folder, named)
+        harness = self._create_harness(source.folder, not all(map(is_bundled_task, named)))
         try:
             names = _select_tasks(harness.expand_tasks(named), source.metrics)
             requests = build_task_requests(
@@ -252,9 +252,6 @@ class Academic(Benchmark):
             folder = Path(load_settings().datasets) / CARD.dataset
             self._harnesses[defaults] = self._create_harness(folder, defaults)
         return self._harnesses[defaults]
-
-    def _open_harness(self, folder: Path, names: Sequence[str]) -> HarnessProcess:
-        return self._create_harness(folder, not all(map(is_bundled_task, names)))
 
     def _create_harness(self, folder: Path, defaults: bool) -> HarnessProcess:
         own = Path(self.options["folder"]).expanduser() if self.options["folder"] else None

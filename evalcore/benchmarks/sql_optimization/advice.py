@@ -137,15 +137,6 @@ async def evaluate_advice(
     return to_verdict(sample, episode, "strict" if is_strict else "lenient", result)
 
 
-def build_index_question(sample: Sample) -> EquivalenceQuestion:
-    """The statement on its tables; nothing of the expectation is in it."""
-    return EquivalenceQuestion(
-        engine=sample.reference["engine"],
-        schema=tuple(sample.input["schema"]),
-        reference=sample.input["sql"],
-    )
-
-
 async def _score_by_effect(
     benchmark: SqlOptimization, sample: Sample, advice: Advice
 ) -> ScoringResult:
@@ -163,7 +154,12 @@ async def _score_by_effect(
 
 
 def _measure_effect(benchmark: SqlOptimization, sample: Sample, advice: Advice) -> Effect:
-    question = build_index_question(sample)
+    # the statement on its tables; nothing of the expectation is in it
+    question = EquivalenceQuestion(
+        engine=sample.reference["engine"],
+        schema=tuple(sample.input["schema"]),
+        reference=sample.input["sql"],
+    )
     expected = build_expectation(sample.reference["expected"], sample.reference["dialect"])
 
     def measure_work(indexes: tuple[str, ...]) -> Work:

@@ -127,10 +127,6 @@ class PageLocation(Record, frozen=True):
     def root_prefix(self) -> str:
         return "../" * self.file_path.count("/")
 
-    @property
-    def language_prefix(self) -> str:
-        return "../" * self.path.count("/")
-
 
 def folder_of(language: str) -> str:
     """English lies at the top, every other language in a folder of its own."""
@@ -154,7 +150,7 @@ def render_page(
         "policy": _POLICY,
         "lang_tag": _TAGS[location.language],
         "top": location.root_prefix,
-        "home": location.language_prefix,
+        "home": "../" * location.path.count("/"),
         "languages": languages,
         "address": location.base + location.file_path if location.base else "",
         "alternates": [

@@ -200,17 +200,15 @@ class _Builder:
         return done
 
     def _understanding_row(self, sql: str, expected: Row) -> Row:
+        version = self._engine.version.partition("-")[0]
         return {
             "dialect": self._source,
             "create_table_statements": self._original[: self._tables],
             "insert_statements": self._original[self._tables :],
             "sql": sql,
             "expected": expected,
-            "provenance": {"engine": self._name_engine()},
+            "provenance": {"engine": f"{self._engine.name} {version}"},
         }
-
-    def _name_engine(self) -> str:
-        return f"{self._engine.name} {self._engine.version.partition('-')[0]}"
 
     def _expect_table(self, number: int, sql: str) -> tuple[Row, str]:
         table = self._execute(sql, "statements").table

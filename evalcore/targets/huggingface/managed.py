@@ -116,15 +116,11 @@ class ServerProcess:
         await asyncio.wait(self._tasks[:1], timeout=1.0)  # the last words, which say why
         self._ended.set()
 
-    @property
-    def has_ended(self) -> bool:
-        return self._ended.is_set()
-
     async def wait_ended(self, seconds: float) -> bool:
         """Whether the server is gone after at most so many seconds."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._ended.wait(), seconds)
-        return self.has_ended
+        return self._ended.is_set()
 
     def describe_output(self) -> str:
         """The last lines that the server printed, without keys."""
