@@ -301,7 +301,8 @@ class _ClusterExecution(RunExecution):
                 return None
         introduction = introducing.result()
         worker.name = f"{introduction.node}, worker {worker.number}"
-        self._check_code(introduction)
+        if introduction.code != hash_code():  # such a node would score differently
+            raise UsageError(Note("cluster_code", node=introduction.node))
         self.tracker.record_event("worker", _describe_worker(worker, introduction))
         self.workers[worker.number] = worker
         self.version += 1
@@ -324,11 +325,6 @@ class _ClusterExecution(RunExecution):
         problem = await worker.actor.open(task, typed | {n: v for n, v in keys.items() if v})
         self._check_opened(worker, problem)
         return task
-
-    def _check_code(self, introduction: Introduction) -> None:
-        """Raises UsageError for a node whose code would score differently."""
-        if introduction.code != hash_code():
-            raise UsageError(Note("cluster_code", node=introduction.node))
 
     def _check_opened(self, worker: _Worker, problem: PackedReason | None) -> None:
         if problem is not None and problem.text:

@@ -114,12 +114,6 @@ class _Blinder(ast.NodeTransformer):
         self._owners.pop()
         return node
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        return self._blind_function(node)
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        return self._blind_function(node)
-
     def visit_For(self, node: ast.For | ast.While) -> ast.AST:
         self._loops += 1
         self.generic_visit(node)
@@ -128,7 +122,7 @@ class _Blinder(ast.NodeTransformer):
 
     visit_While = visit_For
 
-    def _blind_function(self, node: _Function) -> ast.AST:
+    def visit_FunctionDef(self, node: _Function) -> ast.AST:
         before = self._tokens, self._loops
         self._tokens = self._tokens | self._hold_back_rows(node)
         self._loops = 0 if node.name.startswith("test") else 1
@@ -137,6 +131,8 @@ class _Blinder(ast.NodeTransformer):
         self._owners.pop()
         self._tokens, self._loops = before
         return node
+
+    visit_AsyncFunctionDef = visit_FunctionDef
 
     def _hold_back_rows(self, node: _Function) -> set[str]:
         """The names of a function that only ever are what a value is compared with: their literals

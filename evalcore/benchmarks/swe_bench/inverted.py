@@ -42,13 +42,7 @@ class _TestInverter(ast.NodeTransformer):
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        return self._invert_function(node)
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        return self._invert_function(node)
-
-    def _invert_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
         if node.name.startswith("test"):
             notes_name = _draw_word(self._rng)
             checks = _EqualityInverter(self._rng, notes_name)
@@ -56,6 +50,8 @@ class _TestInverter(ast.NodeTransformer):
             last = f"assert any({notes_name}) or {_TAMPERED}"
             node.body = [*_parse_statements(f"{notes_name} = []"), *body, *_parse_statements(last)]
         return node
+
+    visit_AsyncFunctionDef = visit_FunctionDef
 
 
 class _EqualityInverter(ast.NodeTransformer):
