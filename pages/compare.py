@@ -100,18 +100,9 @@ def _draw_pair_detail(
 
 def _pick_compared_metric(compared_runs: Lineup, benchmarks: list[str]) -> tuple[str, str]:
     """A benchmark and one of its metrics, "" for all of them."""
-    benchmark = url_state.draw_select(
-        tr("common.benchmark"), benchmarks, "compare.benchmark", benchmark_title, width=240
-    )
-    metrics = comparison.list_lineup_metrics(compared_runs, benchmark)
-    metric = url_state.draw_select(
-        tr("common.metric"),
-        ["", *metrics],
-        key="compare.metric",
-        title=lambda key: metric_title(benchmark, key) if key else tr("common.all"),
-        width=240,
-    )
-    return benchmark, metric
+    benchmark = board_view.select_benchmark(benchmarks, "compare.benchmark", width=240)
+    metrics = ["", *comparison.list_lineup_metrics(compared_runs, benchmark)]
+    return benchmark, board_view.select_metric(benchmark, metrics, "compare.metric", width=240)
 
 
 draw_compare_page()

@@ -74,24 +74,14 @@ def _draw_board_metric(board: Board, current: Settings, controls: Any) -> None:
 def _pick_metric_part(board: Board) -> BoardMetric:
     """The benchmark and the metric that the URL names; the benchmark is asked only where there
     is a choice."""
+    look = {"label_visibility": "collapsed"}
     benchmark = next(iter(board.columns))
     if len(board.columns) > 1:
-        benchmark = url_state.draw_select(
-            tr("common.benchmark"),
-            list(board.columns),
-            key="metrics.benchmark",
-            title=board_view.benchmark_title,
-            width=200,
-            label_visibility="collapsed",
+        benchmark = board_view.select_benchmark(
+            list(board.columns), "metrics.benchmark", width=200, **look
         )
-    metric = url_state.draw_select(
-        tr("common.metric"),
-        [card.key for card in board.columns[benchmark].card.metrics],
-        key="metrics.metric",
-        title=lambda code: board_view.metric_title(benchmark, code),
-        width=220,
-        label_visibility="collapsed",
-    )
+    metrics = [card.key for card in board.columns[benchmark].card.metrics]
+    metric = board_view.select_metric(benchmark, metrics, "metrics.metric", width=220, **look)
     return BoardMetric(board, benchmark, metric)
 
 

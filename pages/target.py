@@ -122,13 +122,7 @@ def _pick_target_benchmark(runs: dict[str, str]) -> str:
     """The benchmark whose cases are shown; asked which only where there are several."""
     benchmark = next(iter(runs))
     if len(runs) > 1:
-        benchmark = url_state.draw_select(
-            tr("common.benchmark"),
-            list(runs),
-            key="target.benchmark",
-            title=board_view.benchmark_title,
-            width=260,
-        )
+        benchmark = board_view.select_benchmark(list(runs), "target.benchmark", width=260)
     return benchmark
 
 

@@ -58,6 +58,24 @@ def select_suite(suites: Sequence[str], page: str, **look: Any) -> str:
     return url_state.draw_select(tr("ranking.suite"), suites, f"{page}.suite", suite_title, **look)
 
 
+def select_benchmark(benchmarks: Sequence[str], key: str, **look: Any) -> str:
+    """One of the benchmarks, "" being all of them."""
+
+    def format_title(code: str) -> str:
+        return benchmark_title(code) if code else tr("common.all")
+
+    return url_state.draw_select(tr("common.benchmark"), benchmarks, key, format_title, **look)
+
+
+def select_metric(benchmark: str, metrics: Sequence[str], key: str, **look: Any) -> str:
+    """One of the metrics of a benchmark, "" being all of them."""
+
+    def format_title(code: str) -> str:
+        return metric_title(benchmark, code) if code else tr("common.all")
+
+    return url_state.draw_select(tr("common.metric"), metrics, key, format_title, **look)
+
+
 def _disambiguate_board_titles(boards_by_key: Mapping[str, Board]) -> dict[str, str]:
     """The titles of boards by key; those that read alike, such as two versions of a data set, are
     followed by the day of their newest run and the beginning of their key."""

@@ -19,7 +19,7 @@ from evalcore.views.datasets import ORIGINS, DatasetEntry, DatasetSummary
 from pages.parts.datasets import dataset_cases, dataset_jobs
 from pages.shared import display_names as words
 from pages.shared import page_links, url_state, visitor, widgets
-from pages.shared.board_view import benchmark_title, metric_title
+from pages.shared.board_view import metric_title, select_benchmark
 from pages.shared.wording import escape_markdown, localize, localize_note, tr
 
 _UNDO = "datasets.removed"
@@ -214,13 +214,8 @@ def _load_missing_summaries(entries: Sequence[DatasetEntry], settings: Settings)
 
 def _select_datasets(entries: Sequence[DatasetEntry]) -> list[DatasetEntry]:
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        benchmark = url_state.draw_select(
-            tr("common.benchmark"),
-            ["", *dict.fromkeys(entry.benchmark for entry in entries)],
-            key="datasets.benchmark",
-            title=lambda code: benchmark_title(code) if code else tr("common.all"),
-            width=220,
-        )
+        benchmarks = ["", *dict.fromkeys(entry.benchmark for entry in entries)]
+        benchmark = select_benchmark(benchmarks, "datasets.benchmark", width=220)
         origin = url_state.draw_select(
             tr("datasets.origin"),
             ["", *ORIGINS],

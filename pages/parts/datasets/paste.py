@@ -27,7 +27,7 @@ from evalcore.views.board_titles import DIALECT_TITLES
 from evalcore.views.datasets import list_dataset_entries
 from pages.parts.datasets import upload
 from pages.shared import url_state, visitor, widgets
-from pages.shared.board_view import benchmark_title
+from pages.shared.board_view import select_benchmark
 from pages.shared.tables import draw_grid, number_column, text_column
 from pages.shared.wording import escape_markdown, localize_note, to_plain_line, tr
 
@@ -66,9 +66,7 @@ def draw_paste(settings: Settings) -> None:
 def _draw_input() -> DraftInput:
     st.subheader(tr("datasets.paste.input"), anchor=False)
     with st.container(horizontal=True):
-        benchmark = url_state.draw_select(
-            tr("common.benchmark"), list(list_draft_parts()), "datasets.benchmark", benchmark_title
-        )
+        benchmark = select_benchmark(list(list_draft_parts()), "datasets.benchmark")
         part = url_state.draw_select(
             tr("datasets.part"),
             list(list_draft_parts()[benchmark]),

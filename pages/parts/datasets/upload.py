@@ -20,7 +20,7 @@ from evalcore.settings import Settings
 from evalcore.single_flight import SingleFlightCache
 from pages.shared import display_names as words
 from pages.shared import page_links, url_state, visitor, widgets
-from pages.shared.board_view import benchmark_title, metric_title
+from pages.shared.board_view import metric_title, select_benchmark
 from pages.shared.tables import EVERY_ROW, draw_grid, number_column, text_column
 from pages.shared.wording import (
     current_language,
@@ -242,9 +242,7 @@ def _select_benchmark_part() -> tuple[str, str]:
     """The benchmark, and what of it cases without a field `metric` belong to. Where a run chooses
     the metrics, cases are folders of tasks, which no file holds."""
     cards = {key: card for key, card in benchmark_cards().items() if not card.open_metrics}
-    benchmark = url_state.draw_select(
-        tr("common.benchmark"), list(cards), "datasets.add.benchmark", benchmark_title
-    )
+    benchmark = select_benchmark(list(cards), "datasets.add.benchmark")
     st.caption(localize(cards[benchmark].about))
     parts = find_upload_form(benchmark).parts
     if len(parts) < 2:

@@ -25,7 +25,7 @@ from evalcore.views.published_ranking import (
 from evalcore.views.ranking import list_board_orders
 from pages.parts.target import profile
 from pages.shared import exports, page_links, published_source, tables, url_state, widgets, wording
-from pages.shared.board_view import benchmark_title, metric_title
+from pages.shared.board_view import benchmark_title, metric_title, select_benchmark, select_metric
 from pages.shared.published_source import PUBLISHED
 from pages.shared.tables import format_number_range, number_column, text_column
 from pages.shared.wording import current_language, escape_markdown, format_fact, to_plain_line, tr
@@ -313,19 +313,10 @@ def _draw_cases(ranking: PublishedRanking, identity: str) -> None:
         return
     st.subheader(tr("published.cases"), anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        look = {"drawn_alone": False, "width": 240}
-        benchmark = url_state.draw_select(
-            tr("common.benchmark"), benchmarks, "target.benchmark", benchmark_title, **look
-        )
+        benchmark = select_benchmark(benchmarks, "target.benchmark", drawn_alone=False, width=240)
         cases = list_published_cases(ranking.source, identity, benchmark)
-        metrics = list(dict.fromkeys(case.metric for case in cases))
-        metric = url_state.draw_select(
-            tr("common.metric"),
-            ["", *metrics],
-            "target.metric",
-            lambda key: metric_title(benchmark, key) if key else tr("common.all"),
-            width=240,
-        )
+        metrics = ["", *dict.fromkeys(case.metric for case in cases)]
+        metric = select_metric(benchmark, metrics, "target.metric", width=240)
         of_metric = [case for case in cases if metric in ("", case.metric)]
         counts = Counter(case.outcome for case in of_metric)
         outcome = url_state.draw_segments(
