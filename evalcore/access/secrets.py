@@ -14,15 +14,20 @@ from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from functools import cache
 from html.entities import html5
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote, quote_plus, unquote
 
 import msgspec
 
+import evalcore
 from evalcore.i18n import Note, map_note
 from evalcore.records import Completion, ToolCall
 
 _MARK = "[key removed]"
+_KEY_VARIABLE = re.compile(r"(?i)key|token|secret|passw|credential")
+_HUB_VARIABLES = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "TOKENIZERS_PARALLELISM")
 _SHORTEST_IN_ANSWER = 8  # characters
 _LONG_WORD = 16  # letters from which on a word is no name that an answer could hold
 #: Looks like a key even where we do not know it: authorization headers and the vendors' usual
@@ -60,6 +65,21 @@ class Secrets:
 
     def __repr__(self) -> str:
         return f"Secrets({', '.join(sorted(self._typed)) or 'environment only'})"
+
+
+def build_child_environment(
+    defaults: Mapping[str, str], keys: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, str]:
+    """The environment of a process that runs libraries of Hugging Face and this package: this one
+    over the defaults, but of its keys only the Hub's, and the given ones."""
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if name in _HUB_VARIABLES or not _KEY_VARIABLE.search(name)
+    }
+    root = str(Path(evalcore.__file__).resolve().parent.parent)
+    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH", "")]))
+    return {**defaults, **inherited, **keys, "PYTHONPATH": path}
 
 
 def scrub_secrets(text: str, keys: Iterable[str | None] = ()) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 import threading
@@ -13,8 +12,8 @@ from typing import IO
 
 import msgspec
 
-import evalcore
 from evalcore import catalog
+from evalcore.access.secrets import build_child_environment
 from evalcore.benchmarks.academic.card import CARD
 from evalcore.benchmarks.academic.harness_records import (
     BuildRequest,
@@ -42,8 +41,6 @@ _QUIET = {
     "TOKENIZERS_PARALLELISM": "false",
     "TQDM_DISABLE": "1",
 }
-_KEY_VARIABLE = re.compile(r"(?i)key|token|secret|passw|credential")
-_INHERITED_KEYS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "TOKENIZERS_PARALLELISM")
 
 
 class HarnessProcess:
@@ -171,20 +168,8 @@ def _spawn_harness(python: str, folders: Sequence[str]) -> subprocess.Popen[byte
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         cwd=folders[0] if folders and Path(folders[0]).is_dir() else None,
-        env=_build_environment(),
+        env=build_child_environment(_QUIET),
     )
-
-
-def _build_environment() -> dict[str, str]:
-    """This environment without the keys of others, with this package importable."""
-    inherited = {
-        name: value
-        for name, value in os.environ.items()
-        if name in _INHERITED_KEYS or not _KEY_VARIABLE.search(name)
-    }
-    root = str(Path(evalcore.__file__).resolve().parent.parent)
-    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH", "")]))
-    return {**_QUIET, **inherited, "PYTHONPATH": path}
 
 
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:

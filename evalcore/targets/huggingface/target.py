@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import itertools
 import os
-import re
 import signal
 import sys
 from collections.abc import Callable, Mapping
@@ -20,8 +19,7 @@ from typing import Any, cast, get_args
 
 import msgspec
 
-import evalcore
-from evalcore.access.secrets import Secrets, redact_completion
+from evalcore.access.secrets import Secrets, build_child_environment, redact_completion
 from evalcore.errors import TargetFailure, UsageError
 from evalcore.i18n import Note
 from evalcore.records import (
@@ -56,9 +54,6 @@ _QUIET = {
     "TOKENIZERS_PARALLELISM": "false",
     "TRANSFORMERS_VERBOSITY": "error",
 }
-#: Variables that hold keys; of them only the Hub's are handed on.
-_KEY_VARIABLE = re.compile(r"(?i)key|token|secret|passw|credential")
-_INHERITED_VARIABLES = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "TOKENIZERS_PARALLELISM")
 
 
 @dataclass
@@ -144,7 +139,7 @@ class ModelProcess:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             start_new_session=True,
-            env=_build_worker_environment(self._keys),
+            env=build_child_environment(_QUIET, self._keys),
         )
         self._answered = 0
         self._write_message(self._start)
@@ -268,18 +263,6 @@ class ModelProcess:
         for pending in self._pending.values():
             if pending.sent >= sent and not pending.answer.done():
                 pending.answer.set_exception(TargetFailure(failure))
-
-
-def _build_worker_environment(keys: Mapping[str, str]) -> dict[str, str]:
-    """This environment without the keys of other services, and with the project importable."""
-    inherited = {
-        name: value
-        for name, value in os.environ.items()
-        if name in _INHERITED_VARIABLES or not _KEY_VARIABLE.search(name)
-    }
-    root = str(Path(evalcore.__file__).resolve().parent.parent)
-    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH", "")]))
-    return {**_QUIET, **inherited, **keys, "PYTHONPATH": path}
 
 
 _WIDTH = {"cpu": 64, "cuda": 512}  # requests that the batches can make use of
