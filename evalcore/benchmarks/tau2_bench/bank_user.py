@@ -11,12 +11,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import msgspec
-
 from evalcore.benchmarks.tau2_bench.environment.world import Environment
+from evalcore.benchmarks.tau_bench.user_goals import convert_slots
 from evalcore.benchmarks.tau_bench.user_lexicon import STOP
-from evalcore.errors import UsageError
-from evalcore.i18n import Note
 from evalcore.records import Record
 
 #: The slot that tells a scenario of this user from others.
@@ -43,14 +40,6 @@ class BankScenario(Record, frozen=True, forbid_unknown_fields=True):
 
     identity: dict[str, str]
     wishes: tuple[Wish, ...]
-
-
-def read_bank_scenario(slots: Mapping[str, Any]) -> BankScenario:
-    """The scenario of a task's slots. Raises UsageError naming the field that is wrong."""
-    try:
-        return msgspec.convert(slots, BankScenario)
-    except msgspec.ValidationError as error:
-        raise UsageError(Note("user_slots", problem=error)) from None
 
 
 _HELLO = ("Hello, I have a request.", "Hi, I need something done.")
@@ -100,7 +89,7 @@ class BankUser:
 
     def __init__(self, slots: Mapping[str, Any], environment: Environment, seed: int) -> None:
         """Raises UsageError for slots that are not of such a user."""
-        self._scenario, self._environment = read_bank_scenario(slots), environment
+        self._scenario, self._environment = convert_slots(slots, BankScenario), environment
         self._seed = seed
         self._turns = self._idle = self._unrecognised = self._current = 0
         self._ending = ""

@@ -11,8 +11,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import msgspec
-
 from evalcore.benchmarks.tau2_bench.environment.reward import check_assertion
 from evalcore.benchmarks.tau2_bench.environment.tasks import Assertion
 from evalcore.benchmarks.tau2_bench.environment.telecom_phone import read_device
@@ -24,9 +22,8 @@ from evalcore.benchmarks.tau2_bench.phone_requests import (
     find_switched_field,
     parse_requests,
 )
+from evalcore.benchmarks.tau_bench.user_goals import convert_slots
 from evalcore.benchmarks.tau_bench.user_lexicon import STOP
-from evalcore.errors import UsageError
-from evalcore.i18n import Note
 from evalcore.records import Record
 
 #: The slot that tells a scenario of this user from others.
@@ -49,14 +46,6 @@ class PhoneScenario(Record, frozen=True, forbid_unknown_fields=True):
     agrees: dict[str, bool] = {}
     refuel_gb: float = 0.0
     questions: tuple[str, ...] = ()
-
-
-def read_phone_scenario(slots: Mapping[str, Any]) -> PhoneScenario:
-    """The scenario of a task's slots. Raises UsageError naming the field that is wrong."""
-    try:
-        return msgspec.convert(slots, PhoneScenario)
-    except msgspec.ValidationError as error:
-        raise UsageError(Note("user_slots", problem=error)) from None
 
 
 _HELLO = ("Hi, I need help with my phone.", "Hello, my phone does not work as it should.")
@@ -112,7 +101,7 @@ class PhoneUser:
 
     def __init__(self, slots: Mapping[str, Any], environment: Environment, seed: int) -> None:
         """Raises UsageError for slots that are not of such a user."""
-        self._scenario, self._environment = read_phone_scenario(slots), environment
+        self._scenario, self._environment = convert_slots(slots, PhoneScenario), environment
         self._seed = seed
         self._turns = self._idle = self._unrecognised = self._asked = 0
         self._ending = ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping, Sequence
-from typing import Literal, get_args
+from typing import Literal, TypeVar, get_args
 
 import msgspec
 from msgspec.structs import replace
@@ -19,6 +19,7 @@ from evalcore.errors import UsageError
 from evalcore.i18n import Note
 from evalcore.records import Record
 
+_Record = TypeVar("_Record", bound=Record)
 _RetailKind = Literal["cancel", "return", "exchange", "modify_items", "modify_address"]
 _PaymentKind = Literal["modify_payment", "profile_address"]
 _TravelKind = Literal["book", "change_flights", "change_baggage", "change_passengers"]
@@ -92,12 +93,18 @@ class Scenario(Record, frozen=True):
     noun: Literal["order", "reservation"] = "order"
 
 
-def from_slots(slots: Mapping[str, object]) -> Scenario:
-    """The scenario of a task's `slots`; raises UsageError naming the field that is wrong."""
+def convert_slots(slots: Mapping[str, object], kind: type[_Record]) -> _Record:
+    """A task's `slots` as the scenario of a kind of user. Raises UsageError naming the field that
+    is wrong."""
     try:
-        scenario = msgspec.convert(slots, Scenario)
+        return msgspec.convert(slots, kind)
     except msgspec.ValidationError as error:
         raise UsageError(Note("user_slots", problem=error)) from None
+
+
+def from_slots(slots: Mapping[str, object]) -> Scenario:
+    """The scenario of a task's `slots`; raises UsageError naming the field that is wrong."""
+    scenario = convert_slots(slots, Scenario)
     unknown = sorted(set(scenario.identity) - IDENTITY)
     if unknown:
         raise UsageError(Note("tau_unknown_identity", names=", ".join(unknown)))
