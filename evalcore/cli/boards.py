@@ -7,11 +7,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
+from evalcore.cli.exchange import load_cli_settings, print_result
 from evalcore.cli.parser import AddCommon
 from evalcore.cli.terminal import get_language, tr
 from evalcore.errors import FileError, UsageError, join_notes
 from evalcore.i18n import Note, name_term
 from evalcore.plain_text import align_columns
+from evalcore.records import to_json
 
 if TYPE_CHECKING:
     from evalcore.exchange.board_export import BoardSelection
@@ -54,7 +56,6 @@ def add_board_verb(verbs: Any, add_common: AddCommon) -> None:
 
 
 def _print_board(args: argparse.Namespace) -> int:
-    from evalcore import settings
     from evalcore.exchange import board_export
 
     if args.scope:
@@ -68,7 +69,7 @@ def _print_board(args: argparse.Namespace) -> int:
     if args.chart is not None:
         return _write_board_chart(args, chosen)
     form = args.format or ("json" if args.json else "text")
-    current = settings.load_settings(args.data)
+    current = load_cli_settings(args)
     if args.target and form not in ("text", "json"):
         raise UsageError(Note("cli_target_form", form=form))
     if args.target:
@@ -84,11 +85,9 @@ def _print_board(args: argparse.Namespace) -> int:
 
 
 def _print_scope_boards(args: argparse.Namespace) -> int:
-    from evalcore import settings
-    from evalcore.records import to_json
     from evalcore.views import scope_board
 
-    boards = scope_board.build_scope_boards(args.scope, settings.load_settings(args.data))
+    boards = scope_board.build_scope_boards(args.scope, load_cli_settings(args))
     if args.json or args.format == "json":
         print(to_json(boards).decode())
     else:
@@ -97,13 +96,12 @@ def _print_scope_boards(args: argparse.Namespace) -> int:
 
 
 def _write_board_chart(args: argparse.Namespace, chosen: BoardSelection) -> int:
-    from evalcore import settings
     from evalcore.exchange import board_export
 
     if args.format or args.out or args.json:
         raise UsageError(Note("cli_chart_alone"))
     picture = board_export.render_board_chart(
-        settings.load_settings(args.data), chosen, args.chart.suffix[1:].lower(), args.theme
+        load_cli_settings(args), chosen, args.chart.suffix[1:].lower(), args.theme
     )
     return _write_board_file("--chart", args.chart, picture)
 
@@ -141,13 +139,11 @@ def add_compare_verb(verbs: Any, add_common: AddCommon) -> None:
 
 
 def _compare_runs(args: argparse.Namespace) -> int:
-    from evalcore import settings
-    from evalcore.records import to_json
     from evalcore.views import comparison_report, comparison_runs
 
     if args.cases < 0:
         raise UsageError(Note("cli_negative_cases", number=args.cases))
-    roots = settings.load_settings(args.data).run_roots
+    roots = load_cli_settings(args).run_roots
     comparison = comparison_runs.load_lineup(
         roots, comparison_runs.validate_compared_runs(args.runs)
     )
@@ -195,13 +191,11 @@ def add_card_verb(verbs: Any, add_common: AddCommon) -> None:
 def _show_or_set_card(args: argparse.Namespace) -> int:
     import msgspec
 
-    from evalcore import settings
     from evalcore.access.policy import OPERATOR
     from evalcore.access.redaction import mask_target
-    from evalcore.records import to_json
     from evalcore.target_cards import NO_CARD, load_cards, save_card
 
-    current, changes = settings.load_settings(args.data), _collect_card_changes(args)
+    current, changes = load_cli_settings(args), _collect_card_changes(args)
     name = mask_target(args.key)
     if args.remove and changes:
         raise UsageError(Note("cli_card_remove"))
@@ -300,12 +294,10 @@ def add_site_verb(verbs: Any, add_common: AddCommon) -> None:
 
 
 def _write_site(args: argparse.Namespace) -> int:
-    from evalcore import settings
-    from evalcore.cli.exchange import print_result
     from evalcore.exchange.site.publish import SiteOptions, publish_site
 
     options = SiteOptions(args.out, args.title, args.base_url, args.app_url)
-    count = publish_site(settings.load_settings(args.data), options)
+    count = publish_site(load_cli_settings(args), options)
     index_path = args.out / "index.html"
     summary = {"out": str(args.out), "files": count}
     print_result(args, summary, tr("cli.site.written", count=count, path=index_path))

@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from evalcore.cli.parser import AddCommon
+from evalcore.cli.run import load_operator_settings
 from evalcore.cli.terminal import say, tr, tr_count, tr_note
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ def add_bucket_verb(verbs: Any, add_common: AddCommon) -> None:
 
 
 def _push_runs(args: argparse.Namespace) -> int:
-    from evalcore.cli.run import load_operator_settings
     from evalcore.exchange import bucket
 
     settings = load_operator_settings(args)
@@ -41,7 +41,6 @@ def _push_runs(args: argparse.Namespace) -> int:
 
 
 def _pull_runs(args: argparse.Namespace) -> int:
-    from evalcore.cli.run import load_operator_settings
     from evalcore.exchange import bucket
 
     return _print_sync(args, bucket.pull_runs(args.address, load_operator_settings(args), say))

@@ -11,6 +11,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from evalcore import catalog
+from evalcore.access.policy import OPERATOR
 from evalcore.cli.exchange import (
     add_command_flags,
     load_cli_settings,
@@ -176,7 +177,6 @@ def _build_dataset_numbers(numbers: Any) -> dict[str, Any]:
 
 
 def _validate_case_file(args: argparse.Namespace) -> int:
-    from evalcore.access.policy import OPERATOR
     from evalcore.runner.jobs import data_client
 
     upload, rows = _read_upload(args)
@@ -211,7 +211,6 @@ def _write_template(args: argparse.Namespace) -> int:
 
 
 def _save_case_file(args: argparse.Namespace) -> int:
-    from evalcore.access.policy import OPERATOR
     from evalcore.runner.jobs import data_client
     from evalcore.store import datasets as own_datasets
 
@@ -286,7 +285,6 @@ def _read_upload(args: argparse.Namespace) -> tuple[Upload, HubRows | None]:
 
 
 def _remove_dataset(args: argparse.Namespace) -> int:
-    from evalcore.access.policy import OPERATOR
     from evalcore.runner.jobs import data_client
 
     settings = load_cli_settings(args)

@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalcore import catalog
+from evalcore import catalog, settings
 from evalcore.cli import hub, logs, terminal, trackers
 from evalcore.cli.parser import AddCommon, CommandParser
 from evalcore.cli.terminal import tr, tr_count, tr_note
@@ -146,8 +146,6 @@ def read_command_flags(args: argparse.Namespace, command: CommandCard) -> dict[s
 
 
 def load_cli_settings(args: argparse.Namespace) -> Settings:
-    from evalcore import settings
-
     return settings.load_settings(args.data)
 
 

@@ -12,7 +12,7 @@ from evalcore.cli.terminal import say_always, tr, tr_count
 from evalcore.errors import UsageError
 from evalcore.i18n import Note
 from evalcore.plain_text import align_columns, to_single_line
-from evalcore.records import Record
+from evalcore.records import MEASURED, Record, to_json
 
 if TYPE_CHECKING:
     from evalcore.records import Episode, TargetSpec
@@ -78,7 +78,6 @@ def add_parity_verb(verbs: Any, add_common: AddCommon) -> None:
 
 
 def _check_parity(args: argparse.Namespace) -> int:
-    from evalcore.records import to_json
     from evalcore.runner import plan
 
     settings = run.load_operator_settings(args)
@@ -170,7 +169,6 @@ def _read_run(
     run_id: str, settings: Settings
 ) -> tuple[str, dict[EpisodeKey, Episode], dict[VerdictKey, float]]:
     """Identity of the target, episodes, and the scores of what was measured."""
-    from evalcore.records import MEASURED
     from evalcore.runner import summary
     from evalcore.store import run_folder
 

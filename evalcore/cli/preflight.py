@@ -7,12 +7,15 @@ import argparse
 import json
 from typing import Any
 
+from evalcore.access import policy
 from evalcore.access.secrets import scrub_secrets
+from evalcore.cli.exchange import load_cli_settings
 from evalcore.cli.parser import AddCommon, CommandParser
 from evalcore.cli.terminal import tr, tr_note
 from evalcore.errors import UsageError
 from evalcore.i18n import Note
 from evalcore.plain_text import align_columns
+from evalcore.records import to_plain
 
 _DONE, _INCOMPLETE = 0, 3
 
@@ -33,13 +36,10 @@ def _add_target_options(sub: CommandParser, example: str) -> None:
 
 
 def _print_preflight(args: argparse.Namespace) -> int:
-    from evalcore import settings
-    from evalcore.access import policy
-    from evalcore.records import to_plain
     from evalcore.runner import client
 
     options = dict(map(_split_option, args.target_option))
-    loaded = settings.load_settings(args.data)
+    loaded = load_cli_settings(args)
     report = client.test_connection(args.target, options, {}, loaded, visitor=policy.OPERATOR)
     if args.json:
         print(json.dumps(to_plain(report), ensure_ascii=False))
@@ -69,13 +69,10 @@ def add_models_verb(verbs: Any, add_common: AddCommon) -> None:
 
 
 def _print_models(args: argparse.Namespace) -> int:
-    from evalcore import settings
-    from evalcore.access import policy
-    from evalcore.records import to_plain
     from evalcore.runner import client
 
     options = dict(map(_split_option, args.target_option))
-    loaded = settings.load_settings(args.data)
+    loaded = load_cli_settings(args)
     models = client.list_models(args.endpoint, options, {}, loaded, visitor=policy.OPERATOR)
     if args.json:
         print(json.dumps(to_plain(models), ensure_ascii=False))

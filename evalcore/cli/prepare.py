@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from evalcore import catalog
 from evalcore.cli.exchange import (
     add_command_flags,
+    load_cli_settings,
     print_command_result,
     print_stderr,
     read_command_flags,
@@ -45,9 +46,7 @@ def add_list_verbs(verbs: Any, add_common: AddCommon) -> None:
 
 
 def _list(key: str, command: CommandCard, args: argparse.Namespace) -> int:
-    from evalcore import settings
-
-    loaded = settings.load_settings(args.data)
+    loaded = load_cli_settings(args)
     flags = {**read_command_flags(args, command), "language": get_language()}
     return print_command_result(
         args, catalog.call_reference(command.run, key, loaded, args.name, flags, print_stderr)
@@ -55,9 +54,7 @@ def _list(key: str, command: CommandCard, args: argparse.Namespace) -> int:
 
 
 def _prepare(key: str, command: CommandCard, args: argparse.Namespace) -> int:
-    from evalcore import settings
-
-    flags, loaded = read_command_flags(args, command), settings.load_settings(args.data)
+    flags, loaded = read_command_flags(args, command), load_cli_settings(args)
     return print_command_result(
         args, catalog.call_reference(command.run, key, loaded, args.dataset, flags, print_stderr)
     )

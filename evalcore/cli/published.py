@@ -13,6 +13,7 @@ from evalcore.cli.terminal import get_language, tr, tr_count, tr_note
 from evalcore.errors import UsageError
 from evalcore.i18n import Note
 from evalcore.plain_text import NOT_RUN, format_signed, to_single_line
+from evalcore.records import to_plain
 
 if TYPE_CHECKING:
     from evalcore.views.published_claims import ClaimFinding
@@ -66,7 +67,6 @@ def _list_publishers(args: argparse.Namespace) -> int:
 
 def _refresh_publication(args: argparse.Namespace) -> int:
     from evalcore.exchange.published import refresh
-    from evalcore.records import to_plain
 
     done = refresh.refresh_publication(load_cli_settings(args), args.path, args.date, print_stderr)
     counts = {
@@ -148,7 +148,6 @@ def _format_interval(result: Any) -> str:
 
 
 def _check_claims(args: argparse.Namespace) -> int:
-    from evalcore.records import to_plain
     from evalcore.views import published_boards, published_claims
 
     current = load_cli_settings(args)

@@ -13,7 +13,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalcore.access.secrets import scrub_secrets
+from evalcore.access.secrets import Secrets, scrub_secrets
 from evalcore.cli.parser import AddCommon, CommandParser, ListAction
 from evalcore.cli.terminal import get_amount, get_language, say, say_always, tr, tr_note
 from evalcore.errors import UsageError
@@ -179,7 +179,6 @@ def _run_benchmarks(args: argparse.Namespace) -> int:
 
 def plan_run(request: RunRequest, settings: Settings) -> Plan:
     """`plan_checked_run` with its remarks on stderr. Raises UsageError."""
-    from evalcore.access.secrets import Secrets
     from evalcore.runner.in_process import plan_checked_run
 
     def say_begun(line: str) -> None:
@@ -191,7 +190,6 @@ def plan_run(request: RunRequest, settings: Settings) -> Plan:
 
 def print_estimate(request: RunRequest, args: argparse.Namespace, settings: Settings) -> None:
     """Print what a run would take."""
-    from evalcore.access.secrets import Secrets
     from evalcore.records import to_plain
     from evalcore.runner import plan
     from evalcore.runner.jobs import run_service
@@ -351,7 +349,6 @@ def format_command(args: argparse.Namespace, *words: str) -> str:
 def work_on(args: argparse.Namespace, run_id: str, *, generate: bool = True) -> RunSummary:
     """Work on a run in this process and show its progress. Raises Interrupted where SIGINT or
     SIGTERM stops it."""
-    from evalcore.access.secrets import Secrets
     from evalcore.runner.client import find_own_run
     from evalcore.runner.in_process import work_on_run_here
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evalcore.cli import terminal
 from evalcore.cli.parser import AddCommon, CommandParser
 from evalcore.cli.run import load_operator_settings
 from evalcore.cli.terminal import LAYOUTS, get_language, tr, tr_note
@@ -163,8 +164,6 @@ def _print_problems(problems: RunProblems, summary: RunSummary, limit: int) -> N
 
 
 def _print_blocks(blocks: Sequence[TextBlock], *, full: bool) -> None:
-    from evalcore.cli import terminal
-
     print()
     terminal.print_blocks(blocks, full=full)
 
@@ -186,7 +185,6 @@ def _load_case(args: argparse.Namespace, run: str, name: str, settings: Settings
 
 
 def _show_case(args: argparse.Namespace, settings: Settings) -> int:
-    from evalcore.cli import terminal
     from evalcore.views.case_text import build_case_blocks
 
     view = _load_case(args, args.run, args.case, settings)
@@ -251,7 +249,6 @@ def _diff(args: argparse.Namespace) -> int:
 
 
 def _diff_runs(args: argparse.Namespace, settings: Settings) -> int:
-    from evalcore.cli import terminal
     from evalcore.views import run_diff
 
     diff = run_diff.build_run_diff(settings.run_roots, args.first, args.second)
@@ -268,7 +265,6 @@ def _diff_runs(args: argparse.Namespace, settings: Settings) -> int:
 
 
 def _diff_case(args: argparse.Namespace, settings: Settings) -> int:
-    from evalcore.cli import terminal
     from evalcore.views.case_text import build_case_blocks, pair_blocks
 
     first, second = (

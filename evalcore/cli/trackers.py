@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evalcore.access.secrets import describe_address
 from evalcore.cli.parser import CommandParser
 from evalcore.cli.terminal import tr, tr_count
 from evalcore.errors import UsageError
@@ -110,7 +111,6 @@ def _export_records(args: argparse.Namespace, run: SharedRun) -> Export:
 
 
 def _export_spans(args: argparse.Namespace, run: SharedRun) -> Export:
-    from evalcore.access.secrets import describe_address
     from evalcore.exchange.trackers import otel
 
     if args.endpoint:
@@ -133,7 +133,6 @@ def _export_wandb(args: argparse.Namespace, run: SharedRun) -> Export:
 
 
 def _export_mlflow(args: argparse.Namespace, run: SharedRun) -> Export:
-    from evalcore.access.secrets import describe_address
     from evalcore.exchange.trackers.experiments import log_mlflow_run
 
     address = args.endpoint or (os.environ.get("MLFLOW_TRACKING_URI") if not args.out else "")
