@@ -26,7 +26,7 @@ from evalcore.i18n import Note
 from evalcore.records import Episode, Sample, Verdict, to_plain
 from evalcore.results import BenchmarkScore, MetricScore, RunSummary
 from evalcore.runner.config_fields import convert_fields, convert_value
-from evalcore.runner.in_process import run_off_the_loop
+from evalcore.runner.in_process import plan_checked_run, run_off_the_loop, work_on_run_here
 from evalcore.runner.run_request import RunRequest
 from evalcore.settings import Settings
 from evalcore.store.run_folder import RunFolder, find_run
@@ -450,7 +450,6 @@ def _take_keys(keys: Mapping[str, str] | None) -> Secrets:
 def _plan_run(request: RunRequest, settings: Settings, secrets: Secrets) -> str:
     """Plan and write the folder; returns the run id."""
     from evalcore.runner import plan
-    from evalcore.runner.in_process import plan_checked_run
 
     def warn(line: str) -> None:
         print(f"evalcore: {line}", file=sys.stderr)
@@ -469,7 +468,6 @@ def _work_on_run(
 ) -> Run:
     from evalcore.exchange.progress_bar import show_progress
     from evalcore.runner.client import find_own_run
-    from evalcore.runner.in_process import work_on_run_here
 
     folder = find_own_run(run_id, settings)
 

@@ -231,7 +231,6 @@ class BenchmarkCard(Record, frozen=True):
     `official_board` is the name of the leaderboard that its scores may stand beside, and
     `official_options` the values that options have there: what they end with, "" for any. Its score
     is over all of `official_metrics`, where there are any and no option chooses one of them.
-    `official_options` the values that options have there: what they end with, "" for any.
     `user_options` are, where a simulated user talks with the target, the option under which a model
     plays that user in place of rules, and the option that names the model.
 

@@ -149,11 +149,7 @@ def convert_text(value: Any) -> str:
     """A text as it is; of anything else its JSON."""
     if isinstance(value, str):
         return value
-    if value is None:
-        return ""
-    from evalcore.records import to_json
-
-    return to_json(value).decode()
+    return "" if value is None else to_json(value).decode()
 
 
 class FieldReader:
