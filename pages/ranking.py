@@ -11,7 +11,7 @@ from evalcore import settings
 from evalcore.catalog import suite_cards
 from evalcore.settings import Settings
 from evalcore.views import board_titles, boards
-from evalcore.views.board_table import BoardFilter, BoardTable, shown_parts
+from evalcore.views.board_table import BoardFilter, shown_parts
 from evalcore.views.boards import Board
 from evalcore.views.published_boards import HERE, PUBLISHED, choose_default_source, load_publishers
 from evalcore.views.ranking import list_board_orders
@@ -123,7 +123,7 @@ def _draw_ranking_rows(
     asked = (view.board.key, *view[3:], board_filter, shown.sort)
     axis = build_score_axis(rows.everyone, table.floors)
     own = standing.identity if standing else ""
-    is_ranked = _draw_ranked_rows(table, rows, board_filter, view, shown.columns, asked, axis, own)
+    is_ranked = _draw_ranked_rows(rows, board_filter, view, shown.columns, asked, axis, own)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         if is_ranked:
             ranking_table.draw_ranking_links(rows.matching, view.board)
@@ -155,7 +155,6 @@ def _pick_ranking_order(board: Board) -> str:
 
 
 def _draw_ranked_rows(
-    table: BoardTable,
     rows: RankingRows,
     board_filter: BoardFilter,
     view: RankingView,

@@ -91,15 +91,13 @@ def is_notebook() -> bool:
 
 
 @contextmanager
-def show_notebook_progress(
-    run_id: str, language: str = DEFAULT
-) -> Iterator[Callable[[Tracker], None]]:
+def show_notebook_progress(run_id: str) -> Iterator[Callable[[Tracker], None]]:
     """Show an output of the cell that changes as the run goes on."""
     display: Any = import_module("IPython.display").display  # what a notebook has, and no other
     shown = display(_CellText(f"{run_id}: …"), display_id=True)
 
     def update_output(tracker: Tracker) -> None:
-        shown.update(_CellText(f"{run_id}: {format_run_progress(tracker, language)}"))
+        shown.update(_CellText(f"{run_id}: {format_run_progress(tracker)}"))
 
     yield update_output
 

@@ -59,7 +59,7 @@ def check_datasets(
         if card.dataset and not catalog.find_missing_extra(card)
     ]
     for name in dataset_names:
-        find_dataset(name, _find_dataset_card(name, settings), settings)
+        find_dataset(name, _find_dataset_card(name), settings)
     check = partial(_check_dataset, settings=settings, every=every)
     if min(processes, len(dataset_names)) < 2:
         yield from map(check, dataset_names)
@@ -70,7 +70,7 @@ def check_datasets(
 
 
 def _check_dataset(name: str, settings: Settings, every: int) -> DatasetReport:
-    card = _find_dataset_card(name, settings)
+    card = _find_dataset_card(name)
     benchmark = create_benchmark(card.key, {})
     path = find_dataset(name, card, settings)
     every_sample = list(benchmark.load_dataset(DatasetSource(path=str(path))))
@@ -90,7 +90,7 @@ def _check_dataset(name: str, settings: Settings, every: int) -> DatasetReport:
     )
 
 
-def _find_dataset_card(name: str, settings: Settings) -> BenchmarkCard:
+def _find_dataset_card(name: str) -> BenchmarkCard:
     """The benchmark of a dataset: by its name or its folder's, else by the names of its files.
     Benchmarks share names of metrics, so that the one with most of them is meant."""
     cards = catalog.benchmark_cards()

@@ -161,11 +161,9 @@ def compute_moments(cells: Sequence[tuple[float, float, int]]) -> Moments[float]
     )
 
 
-def clamp_interval(
-    point: float, low: float, high: float, floor: float = 0.0, ceiling: float = 100.0
-) -> Interval:
+def clamp_interval(point: float, low: float, high: float, floor: float = 0.0) -> Interval:
     """An interval within its scale that holds the point in spite of rounding."""
-    return Interval(max(floor, min(low, point)), min(ceiling, max(high, point)))
+    return Interval(max(floor, min(low, point)), min(100.0, max(high, point)))
 
 
 # Two targets on the same samples: who is ahead, by how much, and could it be chance.

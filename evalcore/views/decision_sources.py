@@ -81,7 +81,7 @@ def _build_table(settings: Settings, headers: Headers, board: Board, level: Leve
     dialects = {
         key: _read_case_dialects(settings, rows, key, problems[key]) for key in board.columns
     }
-    candidates = _build_candidates(settings, rows, board)
+    candidates = _build_candidates(settings, rows)
     return _score_cases(board, rows, points, problems, dialects, candidates, level)
 
 
@@ -109,7 +109,7 @@ def _score_cases(
     level: Level,
 ) -> DecisionTable:
     """The table of a board whose cases are known."""
-    levels = _list_levels(board, points, dialects)
+    levels = _list_levels(points, dialects)
     chosen = level if level in levels else levels[0]
     slices = _cut_points(board, points, dialects, chosen)
     scores = {name: _score_slices(cut, points, rows, problems) for name, cut in slices.items()}
@@ -119,7 +119,7 @@ def _score_cases(
 
 
 def _list_levels(
-    board: Board, points: Points, dialects: Mapping[str, Mapping[tuple[str, str], str]]
+    points: Points, dialects: Mapping[str, Mapping[tuple[str, str], str]]
 ) -> tuple[Level, ...]:
     """The benchmarks, and what else there is more than one of to weigh."""
     metrics = sum(len({metric for metric, _ in table.cases}) for table in points.values())
@@ -262,7 +262,7 @@ def _build_score_criteria(
     ]
 
 
-def _build_candidates(settings: Settings, rows: Sequence[Row], board: Board) -> list[Candidate]:
+def _build_candidates(settings: Settings, rows: Sequence[Row]) -> list[Candidate]:
     cards = load_cards(settings)
     facts = build_target_facts(rows, cards, settings)
     candidates = []

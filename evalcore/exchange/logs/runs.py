@@ -154,7 +154,7 @@ def _build_task(
         epochs=epochs,
         column=spec.column,
         full=task.full,
-        label=_format_label(spec, log, task),
+        label=_format_label(spec, log),
     )
     counted = score.answered
     if claimed is not None and counted is not None and abs(100 * claimed - counted) > _EXACT:
@@ -202,7 +202,7 @@ def _build_spec(
     )
 
 
-def _format_label(spec: BenchmarkSpec, log: FrameworkLog, task: LoggedTask) -> str:
+def _format_label(spec: BenchmarkSpec, log: FrameworkLog) -> str:
     options = ", ".join(f"{name}={value}" for name, value in spec.options.items())[:80]
     parts = [FRAMEWORKS[log.framework], options, f"{spec.samples} samples"]
     return " · ".join(part for part in parts if part)
@@ -239,7 +239,7 @@ def _build_bare_claim(
         metrics=metrics,
         outcomes={},
         views={CLAIMED_VIEW: claimed},
-        label=_format_label(spec, log, task),
+        label=_format_label(spec, log),
         level=0,
     )
     flags.append(Flag("log_no_samples"))

@@ -163,7 +163,7 @@ def _build_period_links(
         newest.setdefault(other.source.setup, other)
     setups = [
         {
-            "title": _format_setup(other, w),
+            "title": _format_setup(other),
             "href": home + board_page(make_ranking_stem(other)),
             "current": setup == own.setup,
         }
@@ -182,7 +182,7 @@ def _build_period_links(
     return [(title, links) for title, links in periods if len(links) > 1]
 
 
-def _format_setup(ranking: PublishedRanking, w: Words) -> str:
+def _format_setup(ranking: PublishedRanking) -> str:
     setup = describe_setup(ranking.source.publication, ranking.source.setup)
     return to_single_line(" · ".join(value for value in setup.values() if value), 60)
 

@@ -12,7 +12,6 @@ from itertools import pairwise
 from evalcore.benchmarks.swe_bench.patches.parsed_patch import ParsedHunk, PatchRefused
 from evalcore.benchmarks.swe_bench.patches.source import (
     LINE_FORMS,
-    LineForm,
     SourceFile,
     normalize_loosely,
 )
@@ -309,15 +308,13 @@ def _find_near_positions(
     return [(at, wrong) for at, wrong in checked if wrong is not None]
 
 
-def _find_wrong_lines(
-    reading: HunkReading, at: int, source: SourceFile, form: LineForm = normalize_loosely
-) -> tuple[int, ...] | None:
+def _find_wrong_lines(reading: HunkReading, at: int, source: SourceFile) -> tuple[int, ...] | None:
     """The context lines that do not fit at a place; None where the hunk cannot be meant there."""
     old = [line for line in reading.lines if line.mark != "+"]
     if at < 0 or at + len(old) > len(source.lines):
         return None
-    have = source.list_formed_lines(form)[at : at + len(old)]
-    wrong = [n for n, line in enumerate(old) if form(line.text) != have[n]]
+    have = source.list_formed_lines(normalize_loosely)[at : at + len(old)]
+    wrong = [n for n, line in enumerate(old) if normalize_loosely(line.text) != have[n]]
     too_many = len(wrong) > min(_MOST_WRONG, len(old) // 3)
     if too_many or any(old[n].mark == "-" for n in wrong):
         return None
