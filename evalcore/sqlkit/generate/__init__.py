@@ -199,16 +199,17 @@ def _read_statements(schema: Schema, statements: Sequence[tuple[str, str]]) -> t
     """What the statements hint at and use, with the documents that a JSON column may hold
     and the texts that one read as something else may."""
     usage = read_usage(tuple(statements))
-    documents = {
-        column.name.lower(): list_documents(usage)
-        for table in schema.tables
-        for column in table.columns
-        if holds_json(column, usage)
-    }
     inserts = _iter_named_inserts(schema, statements)
     checks = tuple(_iter_check_queries(schema))
+    all_usage = read_usage((*statements, *checks))
+    documents = {
+        column.name.lower(): list_documents(all_usage)
+        for table in schema.tables
+        for column in table.columns
+        if holds_json(column, all_usage)
+    }
     hints = read_hints((*statements, *checks, *inserts))
-    forms = list_text_forms(schema, hints, read_usage((*statements, *checks)))
+    forms = list_text_forms(schema, hints, all_usage)
     return msgspec.structs.replace(hints, documents=documents, forms=forms), usage
 
 

@@ -8,6 +8,7 @@ the times of a group are hours, days, weeks and months apart.
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -25,6 +26,7 @@ from evalcore.sqlkit.generate.islands import (
     list_sole_keys,
     refers,
 )
+from evalcore.sqlkit.generate.text_forms import TextForms
 from evalcore.sqlkit.generate.values import build_cell_pool, build_fit_check
 from evalcore.sqlkit.schema import (
     Column,
@@ -47,6 +49,7 @@ _FEWER = (1, 1, 1, 2, 2, 3) * 2 + (5, 7)
 _ODD = (1, 3, 5, 7) * 3  # two of them are often 8 together, an eighth of which is rounded
 _SPREAD = tuple(sign * n for n in (1, 3, 24, 48, 168, 192, 720, 1464) for sign in (1, -1))
 _A_DAY, _MAX_DAYS = "2024-02-10", 400
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _DAYS = tuple(range(-24, 8 * 24, 24))
 #: From the 31st of January to the ends of other months, and to days that follow or lie between.
 _MONTH_ENDS = tuple(24 * days for days in (0, 28, 15, 29, 59, 60, 89, -31))
@@ -65,6 +68,11 @@ class _Kind(Record, frozen=True):
     hours: tuple[int, ...] = _SPREAD
     even: bool = False
     day: str = ""
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether times lie about one only, at the hours that the kind names."""
+        return self.hours is not _SPREAD
 
 
 _KINDS = (
@@ -119,7 +127,7 @@ class _Crowd:
             if self._holds_days(column) and not is_bound(self._schema, table, column)
         }
         days = [str(cell)[:10] for pool in pools.values() for cell in pool.best]
-        day = self._kind.day or next(iter(days), _A_DAY)
+        day = self._kind.day or next(filter(_DAY.fullmatch, days), _A_DAY)
         for table in self._schema.tables:
             keeps_checks = compile_row_check(table, self._schema.dialect)
             loose = {
@@ -129,15 +137,24 @@ class _Crowd:
             }
             for number, row in enumerate(self.rows[table.name]):
                 moved = tuple(
-                    day + str(cell)[10:] if n in loose and cell else cell
+                    self._move_to(day, table.columns[n], cell) if n in loose and cell else cell
                     for n, cell in enumerate(row)
                 )
                 if keeps_checks(moved):
                     self.rows[table.name][number] = moved
 
+    def _get_forms(self, column: Column) -> TextForms | None:
+        return self._hints.forms.get(column.name.lower()) if column.kind == "text" else None
+
     def _holds_days(self, column: Column) -> bool:
-        forms = self._hints.forms.get(column.name.lower()) if column.kind == "text" else None
+        forms = self._get_forms(column)
         return column.kind in _TIMES or (forms is not None and forms.holds_days)
+
+    def _move_to(self, day: str, column: Column, cell: Any) -> str:
+        forms = self._get_forms(column)
+        if forms is not None and "%" in forms.forms[0]:
+            return forms.format_moments([day])[0]
+        return day + str(cell)[10:]
 
     def _count_rows(self, table: Table) -> int:
         if all(target != table.name for target, _ in self._targets.values()):
@@ -185,8 +202,9 @@ class _Crowd:
                 cells.append(None)
             elif draws[n] and (
                 (self._kind.even and ((table.name, n) in self._targets or column.kind in _NUMBERS))
-                or (self._kind.hours is not _SPREAD and self._holds_days(column))
+                or (self._kind.is_dense and self._holds_days(column))
                 or (self._kind.even and names[n] in self._hints.combined)
+                or start[n] is None
                 or self._rng.random() < _DRAWN
             ):
                 cells.append(self._rng.choice(draws[n]))
@@ -197,7 +215,7 @@ class _Crowd:
     def _list_draws(self, table: Table, n: int, base: Sequence[Row]) -> list[Any]:
         """What the cells of a column are drawn from."""
         column = table.columns[n]
-        name, own = column.name.lower(), [row[n] for row in base]
+        name, own = column.name.lower(), [row[n] for row in base if row[n] is not None]
         fits = build_fit_check(column)
         if (table.name, n) in self._targets:
             target, key = self._targets[table.name, n]
@@ -215,19 +233,10 @@ class _Crowd:
             if self._kind.even:
                 cells = self._rng.sample(cells, min(len(cells), len(self._kind.numbers) // 5))
             cells += self._kind.numbers
-        elif column.kind in _TIMES or name in self._hints.forms:
-            kind = _TIMES[len(str(own[0])) > 10] if column.kind == "text" else column.kind
-            times = [time for time in self._list_times(name, own, kind) if time]
-            if column.kind == "timestamp":
-                times += [f"{cell}.4" for cell in cells if str(cell).endswith(":59")]
-            cells = [*cells, *times] if self._kind.hours is _SPREAD else [own[0], *times]
-        elif column.kind != "text" or column.choices or name in self._hints.documents:
-            pass
-        elif name in self._hints.written:
-            cells.append(self._hints.written[name])
-        else:
-            word = next((cell for cell in own if cell and cell.swapcase() != cell), "ash")
-            cells += [word, word.swapcase()]  # one text to some collations
+        elif self._holds_days(column):
+            cells = self._add_times(column, own, cells)
+        elif column.kind == "text" and not column.choices:
+            cells += self._list_words(name, own)
         checks = compile_checks(table.checks, self._schema.dialect)
         return [
             cell
@@ -235,13 +244,34 @@ class _Crowd:
             if cell is None or (fits(cell) and all(check({name: cell}) for check in checks))
         ]
 
+    def _list_words(self, name: str, own: Sequence[Any]) -> list[Any]:
+        if name in self._hints.written:
+            return [self._hints.written[name]]
+        if name in self._hints.documents or name in self._hints.forms:
+            return []
+        word = next((cell for cell in own if cell and cell.swapcase() != cell), "ash")
+        return [word, word.swapcase()]  # one text to some collations
+
+    def _add_times(self, column: Column, own: Sequence[Any], cells: list[Any]) -> list[Any]:
+        """The cells with times about the first, or those alone where they shall be dense."""
+        name, forms = column.name.lower(), self._get_forms(column)
+        written = forms is not None and "%" in forms.forms[0]
+        start = own if own and not written else [self._kind.day or _A_DAY]
+        kind = _TIMES[len(str(start[0])) > 10] if forms else column.kind
+        times: list[Any] = [time for time in self._list_times(name, start, kind) if time]
+        if forms is not None and written:
+            times = [*forms.format_moments(times)]
+        if column.kind == "timestamp":
+            times += [f"{cell}.4" for cell in cells if str(cell).endswith(":59")]
+        return [*own[:1], *times] if self._kind.is_dense else [*cells, *times]
+
     def _list_times(self, name: str, own: Sequence[Any], kind: str) -> list[str | None]:
         """Times about those of the islands, and as far from them as statements say: their numbers
         may mean years, days, hours, minutes or seconds."""
         if self._kind.day and self._hints.years:
             return list_anniversaries(own[0], self._hints.years[:2], kind)
         times = [move_time(own[0], hours, kind) for hours in self._kind.hours]
-        if self._kind.hours is _SPREAD:
+        if not self._kind.is_dense:
             times += [move_time(cell, sign * 24, kind) for cell in own for sign in (1, -1)]
             times += list_month_ends(own[0], kind)
         if not self._kind.even:

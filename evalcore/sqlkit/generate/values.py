@@ -306,7 +306,8 @@ def _select_form_cells(
     texts = good, bad = _select_cells_around(constant, "text")
     if forms.holds_days:
         is_part = _PART.fullmatch(str(constant.value))
-        kinds = _SPANNED if is_part else (_SPANNED[len(str(constant.value)) > 10],)
+        timed = len(str(constant.value)) > 10 or ":" in str(constant.value)
+        kinds = _SPANNED if is_part else (_SPANNED[timed],)
         moments = [_select_cells_around(constant, kind) for kind in kinds]
         good, bad = (
             forms.format_moments(chain.from_iterable(side)) for side in zip(*moments, strict=True)
@@ -374,6 +375,7 @@ _NEIGHBOURS: dict[str, Callable[[Any], tuple[Sequence[Cell], Sequence[Cell]]]] =
     **dict.fromkeys(("time", "boolean", "bytes", "json", "uuid"), _list_boolean_neighbours),
 }
 _DATE = re.compile(r"\d{4}-\d\d?(?:-\d\d?)?")
+_CLOCK = re.compile(r"\d\d:\d\d(:\d\d)?")
 
 
 def _as_kind(value: Any, kind: str) -> Cell | None:
@@ -404,8 +406,10 @@ def _as_number(value: Any, whole: bool) -> int | float | None:
 
 
 def _as_moment(value: Any, kind: str) -> str | None:
-    """Parse a date or time from ISO text."""
+    """Parse a date or time from ISO text; that of a clock is one of some day."""
     text = str(value).replace("/", "-")
+    if kind == "timestamp" and _CLOCK.fullmatch(text):
+        text = f"{_FIRST_DAY} {text}"
     text = re.sub(r"-(\d)(?=\D|$)", r"-0\1", text)
     try:
         moment = datetime.fromisoformat(text)
