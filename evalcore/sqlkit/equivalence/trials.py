@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
+from itertools import islice
 from typing import Any
 
 import msgspec
+from sqlglot import exp
 
 from evalcore.records import Record
 from evalcore.sqlkit import generate
@@ -25,6 +27,7 @@ from evalcore.sqlkit.equivalence.observations import (
     observe_statement,
 )
 from evalcore.sqlkit.generate.definitions import read_altered_schema
+from evalcore.sqlkit.generate.hints import find_nodes, parse_trees
 from evalcore.sqlkit.schema import Schema
 from evalcore.sqlkit.syntax import (
     build_tie_breakers,
@@ -105,6 +108,8 @@ def prepare_trials(engine: Engine, question: EquivalenceQuestion) -> Trials:
     usual = parts[:]
     sparse = generate.generate_sparse_databases(schema, mined, seed=question.seed)
     parts += [collect_trials(engine, question, schema, map(source_from_database, sparse))]
+    standing = islice(_iter_standing(question, schema, (*parts[-1].usable, *initial.usable)), _MET)
+    parts += [collect_trials(engine, question, schema, map(source_from_database, standing))]
     edges = generate.generate_edge_databases(schema, mined, seed=question.seed)
     parts += [prepare_edge_trials(engine, question, schema, edges)]
     return Trials(
@@ -118,6 +123,23 @@ def prepare_trials(engine: Engine, question: EquivalenceQuestion) -> Trials:
     )
 
 
+def _iter_standing(
+    question: EquivalenceQuestion, schema: Schema, tried: Iterable[Trial]
+) -> Iterator[generate.Database]:
+    """Databases that hold what the reference adds to another, where it computes keys."""
+    trees = parse_trees(question.reference, question.engine)
+    writes = [node for tree in trees for node in find_nodes(tree, exp.Insert, exp.Merge)]
+    if not any(isinstance(node, exp.Merge) or node.find(exp.Select) for node in writes):
+        return
+    for trial in tried:
+        for name, table in trial.expected.tables.items():
+            if trial.rows is not None and table is not None and name:
+                columns, rows = table.columns, table.rows
+                standing = generate.add_standing_rows(schema, trial.rows, name, columns, rows)
+                yield from filter(None, [standing])
+
+
+_MET = 6  # databases with what the reference adds to others
 _MAX_EDGE_SPLITS = 4  # halvings of the edges on which a reference decides nothing
 _LARGE = 1_000
 RESOURCES: frozenset[Status] = frozenset(("timeout", "memory"))

@@ -39,6 +39,7 @@ from evalcore.sqlkit.generate.edges import (
 )
 from evalcore.sqlkit.generate.filler import Domains, Filler
 from evalcore.sqlkit.generate.hints import Hints, list_row_limits, parse_trees, read_hints
+from evalcore.sqlkit.generate.nasty import add_standing_rows
 from evalcore.sqlkit.generate.profiles import CROWDED, SCALED, Profile, choose_profiles, make_eager
 from evalcore.sqlkit.generate.ties import TIED, generate_tie_databases
 from evalcore.sqlkit.generate.usage import Usage, read_usage
@@ -293,6 +294,7 @@ __all__ = [
     "Edge",
     "EdgeDatabase",
     "Row",
+    "add_standing_rows",
     "covers_statement",
     "fill_empty_texts",
     "generate_added_edges",

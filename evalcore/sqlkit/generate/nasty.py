@@ -293,6 +293,52 @@ def generate_conflicts(
         yield drop_dangling_rows(schema, Database("conflicts apart", apart))
 
 
+def add_standing_rows(
+    schema: Schema, database: Database, name: str, names: Sequence[str], rows: Sequence[Row]
+) -> Database | None:
+    """The database with every second row that a statement added to a table, whose columns came
+    under `names`: keys that it computes stand in its way then. Of the rows only the keys and what
+    is bound stay, other cells are those of former rows or NULL. None where it added none."""
+    table = schema.find_table(name)
+    positions = {column.lower(): n for n, column in enumerate(names)}
+    before = database.tables.get(table.name, ()) if table else ()
+    if table is None or not before or set(positions) != {c.name.lower() for c in table.columns}:
+        return None
+    names = [column.name.lower() for column in table.columns]
+    keys = [[names.index(each.lower()) for each in key.columns] for key in table.keys]
+    bound = {n for n, column in enumerate(table.columns) if is_bound(schema, table, column)}
+    bound.update(n for key in keys for n in key)
+    seen = [{_write_key(row, key) for row in before} for key in keys]
+    keeps_checks = compile_row_check(table, schema.dialect)
+    standing: list[Row] = []
+    for number, cells in enumerate(rows):
+        added = tuple(cells[positions[each]] for each in names)
+        new = [_write_key(added, key) for key in keys]
+        if any(key in present for key, present in zip(new, seen, strict=True)):
+            continue
+        for key, present in zip(new, seen, strict=True):
+            present.add(key)
+        other = before[number % len(before)]
+        row = tuple(
+            cell
+            if n in bound
+            else None
+            if table.columns[n].nullable and (number + n) % 4 == 0
+            else other[n]
+            for n, cell in enumerate(added)
+        )
+        standing.append(row if keeps_checks(row) else added)
+    if not standing:
+        return None
+    tables = {**database.tables, table.name: (*before, *standing[::2])}
+    return Database("what it adds is there", tables)
+
+
+def _write_key(row: Sequence[Any], key: Sequence[int]) -> tuple[str, ...]:
+    """A key as the same text for an engine's cells and for ours."""
+    return tuple(str(cell).casefold() for cell in fold_key(row, key))
+
+
 def _list_flag_cells(schema: Schema, table: Table, hints: Hints) -> list[tuple[int, Any]]:
     """The values of the columns that are compared with constants and neither joined nor a key, the
     columns in turn."""
