@@ -74,14 +74,24 @@ class ForeignKey(Record, frozen=True):
     target_columns: tuple[str, ...] = ()
 
 
+class UniqueIndex(Record, frozen=True):
+    """Expressions, as SQL, whose values are unique together among the rows that meet a condition,
+    among all where that is empty."""
+
+    expressions: tuple[str, ...]
+    where: str = ""
+
+
 class Table(Record, frozen=True):
-    """A table. `name` is as it was written, perhaps qualified; `checks` are SQL conditions."""
+    """A table. `name` is as it was written, perhaps qualified; `checks` are SQL conditions. What
+    `unique_indexes` keep apart is known to the engine alone."""
 
     name: str
     columns: tuple[Column, ...]
     keys: tuple[Key, ...] = ()
     foreign: tuple[ForeignKey, ...] = ()
     checks: tuple[str, ...] = ()
+    unique_indexes: tuple[UniqueIndex, ...] = ()
 
     def find_column(self, name: str) -> Column | None:
         folded = name.lower()
@@ -224,7 +234,7 @@ def read_schema(ddl: Sequence[str], dialect: str) -> Schema:
             table = msgspec.structs.replace(table, name=named.sql(dialect=dialect))
             tables[plain_name(table.name)] = _build_table(table, items, dialect, enums)
         elif statement.kind == "INDEX" and statement.args.get("unique"):
-            _add_unique_index(statement.this, tables)
+            _add_unique_index(statement.this, tables, dialect)
     unread = tuple(n for n in created if n not in tables or not tables[n].columns)
     return Schema(tuple(tables.values()), dialect, unread)
 
@@ -470,7 +480,7 @@ def _build_foreign_key(columns: tuple[str, ...], reference: exp.Expr, dialect: s
     )
 
 
-def _add_unique_index(index: exp.Expr, tables: dict[str, Table]) -> None:
+def _add_unique_index(index: exp.Expr, tables: dict[str, Table], dialect: str) -> None:
     table = index.args.get("table")
     params = index.args.get("params")
     columns = params.args.get("columns") if params else None
@@ -478,7 +488,13 @@ def _add_unique_index(index: exp.Expr, tables: dict[str, Table]) -> None:
         return
     existing = tables[plain_name(table.name)]
     calls = (call for column in columns for call in column.find_all(exp.Func))
-    if params.args.get("where") or any(existing.find_column(call.name) is None for call in calls):
-        return  # of some rows or by an expression: left to the engine; `name(10)` is a beginning
+    where = params.args.get("where")
+    if where or any(existing.find_column(call.name) is None for call in calls):
+        parts = tuple(column.this.sql(dialect=dialect) for column in columns)
+        added = UniqueIndex(parts, where.this.sql(dialect=dialect) if where else "")
+        indexes = (*existing.unique_indexes, added)
+        tables[plain_name(table.name)] = msgspec.structs.replace(existing, unique_indexes=indexes)
+        return
+    # a call named as a column, `name(10)`, is the beginning of that column
     keys = (*existing.keys, Key(columns=_list_key_columns(columns)))
     tables[plain_name(table.name)] = msgspec.structs.replace(existing, keys=keys)

@@ -26,6 +26,7 @@ from evalcore.sqlkit.equivalence.observations import (
     observe_each,
     observe_statement,
 )
+from evalcore.sqlkit.equivalence.refused_rows import drop_refused_rows
 from evalcore.sqlkit.generate.definitions import read_altered_schema
 from evalcore.sqlkit.generate.hints import find_nodes, parse_trees
 from evalcore.sqlkit.schema import Schema
@@ -227,6 +228,10 @@ def collect_trials(
     setups = [setup for *_, setup in trials]
     observed = observe_each(engine, setups, question, question.reference, eager=True)
     for (profile, rows, _, setup), seen in zip(trials, observed, strict=True):
+        if seen.execution.stage == "setup" and not seen.ok and rows is not None:
+            rows = drop_refused_rows(engine, question, schema, rows) or rows
+            setup = build_setup(question, schema, rows)
+            seen = observe_statement(engine, setup, question, question.reference)
         if not seen.ok or seen.truncated:
             failed += 1
             slow += seen.execution.status in RESOURCES

@@ -1,0 +1,78 @@
+"""Rows that an engine refuses, found by asking it: what a CHECK, or a unique index of some rows or
+of an expression, says of a row need not be known elsewhere.
+
+All rows of a database go into copies of its tables that have no constraints; there the engine tells
+which of them break one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from evalcore.sqlkit.engines import Engine
+from evalcore.sqlkit.equivalence import EquivalenceQuestion
+from evalcore.sqlkit.generate import Database, render_inserts
+from evalcore.sqlkit.generate.database import drop_dangling_rows
+from evalcore.sqlkit.schema import Column, Schema, Table
+
+_NUMBER = "row_number_"
+
+
+def drop_refused_rows(
+    engine: Engine, question: EquivalenceQuestion, schema: Schema, database: Database
+) -> Database | None:
+    """The database without rows that break a constraint, and without those that refer to them; None
+    where the engine finds none, or cannot tell."""
+    constrained = {
+        f"checked_rows_{n}": table
+        for n, table in enumerate(schema.tables)
+        if (table.checks or table.unique_indexes) and database.tables.get(table.name)
+    }
+    copies = Schema(
+        tuple(_copy_table(name, table) for name, table in constrained.items()), schema.dialect
+    )
+    rows = {
+        name: tuple((n, *row) for n, row in enumerate(database.tables[table.name]))
+        for name, table in constrained.items()
+    }
+    created = [
+        f"CREATE TABLE {name} AS SELECT 0 AS {_NUMBER}, t.* FROM {table.name} t WHERE 1 = 0"  # noqa: S608
+        for name, table in constrained.items()
+    ]
+    inserts = render_inserts(copies, Database("", rows), question.engine)
+    probes = {
+        probe: table.name
+        for name, table in constrained.items()
+        for probe in _iter_probes(name, table)
+    }
+    setup = (*question.build_tables(), *created, *inserts)
+    done = engine.execute(setup, "SELECT 1", probes=list(probes))
+    refused: dict[str, set[int]] = {}
+    for name, result in zip(probes.values(), done.probed, strict=False):
+        refused.setdefault(name, set()).update(row[0] for row in result.rows)
+    if not any(refused.values()):
+        return None
+    kept = {
+        name: tuple(row for n, row in enumerate(rows) if n not in refused.get(name, ()))
+        for name, rows in database.tables.items()
+    }
+    return drop_dangling_rows(schema, Database(database.profile, kept))
+
+
+def _copy_table(name: str, table: Table) -> Table:
+    return Table(name, (Column(_NUMBER, "integer"), *table.columns))
+
+
+def _iter_probes(name: str, table: Table) -> Iterator[str]:
+    """Queries for the numbers of the rows that break a constraint of the table whose rows `name`
+    holds; of rows that are one to an index all but the first."""
+    for check in table.checks:
+        yield f"SELECT {_NUMBER} FROM {name} WHERE NOT ({check})"  # noqa: S608 - of the schema
+    for index in table.unique_indexes:
+        parts = ", ".join(index.expressions)
+        conditions = [f"({part}) IS NOT NULL" for part in index.expressions]
+        where = " AND ".join([*conditions, f"({index.where or '1 = 1'})"])
+        yield (
+            f"SELECT {_NUMBER} FROM (SELECT {_NUMBER}, ROW_NUMBER() OVER (PARTITION BY {parts} "  # noqa: S608
+            f"ORDER BY {_NUMBER}) AS nth FROM {name} WHERE {where}) numbered WHERE nth > 1"
+        )
