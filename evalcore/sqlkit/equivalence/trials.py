@@ -29,7 +29,7 @@ from evalcore.sqlkit.equivalence.observations import (
 from evalcore.sqlkit.equivalence.refused_rows import drop_refused_rows
 from evalcore.sqlkit.generate.definitions import read_altered_schema
 from evalcore.sqlkit.generate.hints import find_nodes, parse_trees
-from evalcore.sqlkit.schema import Schema
+from evalcore.sqlkit.schema import Schema, plain_name
 from evalcore.sqlkit.syntax import (
     build_tie_breakers,
     has_order_by,
@@ -129,12 +129,16 @@ def _iter_standing(
 ) -> Iterator[generate.Database]:
     """Databases that hold what the reference adds to another, where it computes keys."""
     trees = parse_trees(question.reference, question.engine)
-    writes = [node for tree in trees for node in find_nodes(tree, exp.Insert, exp.Merge)]
-    if not any(isinstance(node, exp.Merge) or node.find(exp.Select) for node in writes):
-        return
+    written = {
+        plain_name(target.name)
+        for tree in trees
+        for node in find_nodes(tree, exp.Insert, exp.Merge)
+        if (isinstance(node, exp.Merge) or node.find(exp.Select))
+        and (target := node.this.find(exp.Table)) is not None
+    }
     for trial in tried:
         for name, table in trial.expected.tables.items():
-            if trial.rows is not None and table is not None and name:
+            if trial.rows is not None and table is not None and plain_name(name) in written:
                 columns, rows = table.columns, table.rows
                 standing = generate.add_standing_rows(schema, trial.rows, name, columns, rows)
                 yield from filter(None, [standing])

@@ -238,6 +238,7 @@ def _iter_node_constants(node: exp.Expr) -> Iterator[ColumnConstant]:
         yield from _pair_constants(node.expression, node.this, backward)
         yield from _iter_moved_constants(node.this, node.expression, forward)
         yield from _iter_moved_constants(node.expression, node.this, backward)
+        yield from _iter_joined_constants(node.this, node.expression)
     elif isinstance(node, exp.Like | exp.ILike):
         for columns, constant in _pair_constants(node.this, node.expression, "like"):
             yield columns, _read_escapes(node, constant)
@@ -299,6 +300,23 @@ def _iter_halves(node: exp.Expr) -> Iterator[ColumnConstant]:
             )
 
 
+def _iter_joined_constants(side: exp.Expr, other: exp.Expr) -> Iterator[ColumnConstant]:
+    """What the columns hold where the text is asked for that they are put together to: `a` x and
+    `b` 1 for `a || '-' || b = 'x-1'`."""
+    if not (isinstance(other, exp.Literal) and isinstance(side, exp.DPipe | exp.Concat)):
+        return
+    parts = side.flatten() if isinstance(side, exp.DPipe) else side.expressions
+    parts = [part for part in parts if part.find(exp.Column) or isinstance(part, exp.Literal)]
+    columns = [part for part in parts if not isinstance(part, exp.Literal)]
+    written = (re.escape(p.name) if isinstance(p, exp.Literal) else "(.+?)" for p in parts)
+    if len(columns) > _MAX_PARTS:
+        return
+    if match := re.fullmatch("".join(written), other.name[:_MAX_JOINED]):
+        for part, text in zip(columns, match.groups(), strict=True):
+            yield list_column_names(part), Constant("=", text)
+
+
+_MAX_JOINED, _MAX_PARTS = 80, 4
 _ALTERNATIVES = (exp.Coalesce, exp.Case)
 
 

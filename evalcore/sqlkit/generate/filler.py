@@ -68,11 +68,12 @@ _MAX_ALLOWED = 60  # cells of a column that a check bounds
 
 
 def fold_text(value: Cell) -> Cell:
-    """What keeps values apart under any collation that does not pad with blanks."""
+    """What keeps values apart under any collation, be it one that pads with blanks."""
     if not isinstance(value, str) or value.isascii():
-        return value.casefold() if isinstance(value, str) else value
+        return value.casefold().rstrip(" ") if isinstance(value, str) else value
     letters = unicodedata.normalize("NFKD", value)
-    return "".join(letter for letter in letters if not unicodedata.combining(letter)).casefold()
+    kept = "".join(letter for letter in letters if not unicodedata.combining(letter))
+    return kept.casefold().rstrip(" ")
 
 
 def _without_case_or_sign(value: Cell) -> Cell:

@@ -336,7 +336,7 @@ def add_standing_rows(
 
 def _write_key(row: Sequence[Any], key: Sequence[int]) -> tuple[str, ...]:
     """A key as the same text for an engine's cells and for ours."""
-    return tuple(str(cell).casefold() for cell in fold_key(row, key))
+    return tuple(str(cell).casefold().rstrip() for cell in fold_key(row, key))
 
 
 def _list_flag_cells(schema: Schema, table: Table, hints: Hints) -> list[tuple[int, Any]]:
