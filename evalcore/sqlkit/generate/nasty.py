@@ -74,6 +74,37 @@ def generate_sparse_databases(
     if spelled := _list_equated_texts(schema, hints):
         filled = fill_tables(schema, hints, _name(GOOD, "spellings"), seed, lambda _: 2 * GOOD.rows)
         yield _spell_alike(schema, filled, spelled)
+    if schema.dialect == "mysql":
+        yield from _iter_respelled_keys(schema, hints, seed)
+
+
+def _iter_respelled_keys(schema: Schema, hints: Hints, seed: int) -> Iterator[Database]:
+    """The texts that a key is held against with a blank behind them, then in other letters: beside
+    the text itself no such key has a place where a collation takes them for one."""
+    keyed = [
+        (table, n, [str(each.value) for each in constants if each.operator == "="])
+        for table in schema.tables
+        for n, column in enumerate(table.columns)
+        if column.kind == "text"
+        and any(column.name in key.columns for key in table.keys)
+        and not is_bound(schema, table, column)
+        and (constants := hints.constants.get(column.name.lower(), ()))
+    ]
+    names = {table.columns[n].name.lower() for table, n, _ in keyed}
+    loose = {name: each for name, each in hints.constants.items() if name not in names}
+    others = msgspec.structs.replace(hints, constants=loose)
+    for name, respell in _RESPELLED.items() if keyed else ():
+        tables = dict(fill_islands(schema, others, name, seed, GOOD.rows).tables)
+        for table, n, words in keyed:
+            rows, spelled = [*tables[table.name]], [*map(respell, words)]
+            tables[table.name] = tuple(replace_cells(table, rows, n, spelled, schema.dialect))
+        yield Database(name, tables)
+
+
+_RESPELLED: dict[str, Callable[[str], str]] = {
+    "padded keys": "{} ".format,
+    "keys in other letters": str.swapcase,
+}
 
 
 def _iter_renumbered(schema: Schema, hints: Hints, usage: Usage, seed: int) -> Iterator[Database]:
