@@ -232,9 +232,10 @@ def collect_trials(
     setups = [setup for *_, setup in trials]
     observed = observe_each(engine, setups, question, question.reference, eager=True)
     for (profile, rows, _, setup), seen in zip(trials, observed, strict=True):
-        if seen.execution.stage == "setup" and not seen.ok and rows is not None:
-            rows = drop_refused_rows(engine, question, schema, rows) or rows
-            setup = build_setup(question, schema, rows)
+        refused = not seen.ok and seen.execution.stage == "setup" and rows is not None
+        left = drop_refused_rows(engine, question, schema, rows) if refused and rows else None
+        if left is not None:
+            rows, setup = left, build_setup(question, schema, left)
             seen = observe_statement(engine, setup, question, question.reference)
         if not seen.ok or seen.truncated:
             failed += 1
