@@ -85,9 +85,11 @@ _KINDS = (
     _Kind("a crowd of couples", 14, 14, 24, _ODD, _DAYS, even=True),
     _Kind("a crowd of couples again", 14, 14, 24, _ODD, _DAYS, even=True),
     _Kind("a crowd in a row", 6, 8, 40, _FEWER, _DAYS, even=True),
-    _Kind("a crowd in a row again", 6, 8, 32, _FEWER, _DAYS, even=True),
+    _Kind("a crowd in a row again", 3, 8, 32, _FEWER, _DAYS, even=True),
     _Kind("a crowd at month ends", 6, 8, 24, _FEWER, _MONTH_ENDS, even=True, day="2025-01-31"),
 )
+#: For statements that tell ages: a day that comes later in a leap year than in others.
+_AGED = _Kind("a crowd at birthdays", 6, 8, 24, _FEWER, _MONTH_ENDS, even=True, day="2024-07-01")
 
 
 def generate_crowds(
@@ -95,7 +97,8 @@ def generate_crowds(
 ) -> Iterator[Database]:
     """Databases in which numbers repeat and others in which they hardly do, with few parents and
     with more; only those of `even` ones, if asked for."""
-    for kind in (kind for kind in _KINDS if kind.even or not even):
+    kinds = (*_KINDS, *([_AGED] if hints.years else []))
+    for kind in (kind for kind in kinds if kind.even or not even):
         base = fill_islands(schema, hints, kind.name, seed, _ISLANDS)
         crowd = _Crowd(schema, hints, base, kind, random.Random(f"{seed}/{kind.name}"))  # noqa: S311
         for table in sort_by_dependency(schema):

@@ -166,9 +166,7 @@ def build_cell_pool(column: Column, hints: Hints) -> Pool:
     """The cells of a column, all within what its declaration allows."""
     fits = build_fit_check(column)
     if column.choices:
-        literals = {str(c.value) for c in hints.constants.get(column.name.lower(), ())}
-        chosen = tuple(choice for choice in column.choices if choice in literals)
-        return Pool(hits=chosen + _mine_literals(column, hints), near=(), plain=column.choices)
+        return _select_choices(column, hints)
     if documents := hints.documents.get(column.name.lower()):
         return Pool(hits=(), near=(), plain=documents)
     hits: list[Cell] = []
@@ -200,6 +198,19 @@ def build_cell_pool(column: Column, hints: Hints) -> Pool:
         plain=plain,
         best=_select_best(hits, constants, column.kind),
         absent=any(constant.operator == "null" for constant in constants),
+    )
+
+
+def _select_choices(column: Column, hints: Hints) -> Pool:
+    """Of a column's choices those that a condition asks for, else those that none leaves out."""
+    constants = hints.constants.get(column.name.lower(), ())
+    asked = {str(c.value) for c in constants if c.operator != "<>"}
+    left_out = {str(c.value) for c in constants if c.operator == "<>"} - asked
+    chosen = (c for c in column.choices if c in asked or (left_out and c not in left_out))
+    return Pool(
+        hits=(*chosen, *_mine_literals(column, hints)),
+        near=tuple(choice for choice in column.choices if choice in left_out),
+        plain=column.choices,
     )
 
 
