@@ -40,7 +40,7 @@ from evalcore.sqlkit.schema import (
 _ISLANDS = 3
 _ATTEMPTS = 8  # for each row, to draw one that keeps keys and checks
 _DRAWN, _FIRST = 0.6, 0.5
-_NULL = (0.1, 0.3)  # the second where something stands for NULLs
+_NULL = (0.1, 0.3)  # the second where something stands for NULLs or they are asked for
 _NUMBERS, _TIMES = ("integer", "decimal", "float"), ("date", "timestamp")
 #: What is drawn for numbers, and the hours between times, beside what the conditions ask for.
 _FEW, _MANY = (1, 1, 2, 3, 5, 7, 8), tuple(range(1, 60))
@@ -101,7 +101,7 @@ def generate_crowds(
     for kind in (kind for kind in kinds if kind.even or not even):
         base = fill_islands(schema, hints, kind.name, seed, _ISLANDS)
         crowd = _Crowd(schema, hints, base, kind, random.Random(f"{seed}/{kind.name}"))  # noqa: S311
-        for table in sort_by_dependency(schema):
+        for table in sorted(sort_by_dependency(schema), key=crowd.leads_on):
             crowd.add_rows(table)
         tables = {table.name: tuple(crowd.rows[table.name]) for table in schema.tables}
         yield drop_dangling_rows(schema, Database(kind.name, tables))
@@ -118,6 +118,11 @@ class _Crowd:
         self._targets = dict(_iter_targets(schema, hints))
         columns = {column.name.lower() for table in schema.tables for column in table.columns}
         self._families = Counter(each for name, each in hints.equated.items() if name in columns)
+        self._often_null = hints.replaced | {
+            name
+            for name, constants in hints.constants.items()
+            if any(constant.operator == "null" for constant in constants)
+        }
         self._align_times()
 
     def _align_times(self) -> None:
@@ -159,11 +164,14 @@ class _Crowd:
             return forms.format_moments([day])[0]
         return day + str(cell)[10:]
 
+    def leads_on(self, table: Table) -> bool:
+        """Whether a column of the table holds keys of another, which must be there before."""
+        return any(name == table.name for name, _ in self._targets)
+
     def _count_rows(self, table: Table) -> int:
         if all(target != table.name for target, _ in self._targets.values()):
             return self._kind.children
-        holds_key = any(name == table.name for name, _ in self._targets)
-        return self._kind.middle if holds_key else self._kind.parents
+        return self._kind.middle if self.leads_on(table) else self._kind.parents
 
     def add_rows(self, table: Table) -> None:
         rows, count = self.rows[table.name], self._count_rows(table)
@@ -201,7 +209,7 @@ class _Crowd:
             is_free = names[n] in sole and not refers(table, column)
             if is_free and fresh is not None and build_fit_check(column)(fresh):
                 cells.append(fresh)
-            elif column.nullable and self._rng.random() < _NULL[names[n] in self._hints.replaced]:
+            elif column.nullable and self._rng.random() < _NULL[names[n] in self._often_null]:
                 cells.append(None)
             elif draws[n] and (
                 (self._kind.even and ((table.name, n) in self._targets or column.kind in _NUMBERS))
@@ -230,7 +238,7 @@ class _Crowd:
         near = self._rng.sample(pool.near, min(len(pool.near), max(2, len(pool.hits))))
         cells = [*own, *pool.best, *pool.hits, *pool.hits, *near]
         if name in self._hints.combined and column.kind == "text" and not column.choices:
-            cells = own if self._kind.even else cells
+            cells = own[:1] if self._kind.even else cells
             return [*cells, *filter(fits, ["1", f"1{self._hints.combined[name]}1"] * 3)]
         if column.kind in _NUMBERS and not column.choices:
             if self._kind.even:
