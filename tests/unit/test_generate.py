@@ -446,21 +446,6 @@ def test_documents_grow_from_the_words_and_documents_of_statements() -> None:
     assert {'["wholesale"]', '["x", "new"]'} <= cells
 
 
-def test_crowds_hold_two_spellings_month_ends_and_texts_that_collide() -> None:
-    columns = "id INT PRIMARY KEY, series TEXT NOT NULL, no TEXT NOT NULL, sold DATE"
-    ddl = f"CREATE TABLE tickets ({columns})"
-    schema = read_schema((ddl,), "postgres")
-    sql = "SELECT COUNT(DISTINCT series || no), MAX(sold + INTERVAL '1 month') FROM tickets"
-    named = {
-        each.profile: each.tables["tickets"]
-        for each in generate_sparse_databases(schema, [(sql, "postgres")], seed=1)
-    }
-    texts = {row[1:3] for name, rows in named.items() if "crowd" in name for row in rows}
-    assert {("1", "11"), ("11", "1")} <= texts
-    days = {str(row[3]) for row in named["a crowd at month ends"]}
-    assert {"2025-01-31", "2025-02-28", "2025-03-31"} <= days
-
-
 @pytest.mark.parametrize(
     "condition",
     [

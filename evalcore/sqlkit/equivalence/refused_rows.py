@@ -7,7 +7,7 @@ which of them break one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from evalcore.sqlkit.engines import Engine
 from evalcore.sqlkit.equivalence import EquivalenceQuestion
@@ -23,44 +23,33 @@ def drop_refused_rows(
 ) -> Database | None:
     """The database without rows that break a constraint, and without those that refer to them; None
     where the engine finds none, or cannot tell."""
-    constrained = {
+    copied = {
         f"checked_rows_{n}": table
         for n, table in enumerate(schema.tables)
         if (table.checks or table.unique_indexes) and database.tables.get(table.name)
     }
-    copies = Schema(
-        tuple(_copy_table(name, table) for name, table in constrained.items()), schema.dialect
-    )
-    rows = {
-        name: tuple((n, *row) for n, row in enumerate(database.tables[table.name]))
-        for name, table in constrained.items()
-    }
-    created = [
-        f"CREATE TABLE {name} AS SELECT 0 AS {_NUMBER}, t.* FROM {table.name} t WHERE 1 = 0"  # noqa: S608
-        for name, table in constrained.items()
-    ]
-    inserts = render_inserts(copies, Database("", rows), question.engine)
-    probes = {
-        probe: table.name
-        for name, table in constrained.items()
-        for probe in _iter_probes(name, table)
-    }
-    setup = (*question.build_tables(), *created, *inserts)
-    done = engine.execute(setup, "SELECT 1", probes=list(probes))
+    probes = [(table.name, p) for name, table in copied.items() for p in _iter_probes(name, table)]
+    setup = (*question.build_tables(), *_iter_copies(copied, database, question.engine))
+    done = engine.execute(setup, "SELECT 1", probes=[probe for _, probe in probes])
     refused: dict[str, set[int]] = {}
-    for name, result in zip(probes.values(), done.probed, strict=False):
+    for (name, _), result in zip(probes, done.probed, strict=False):
         refused.setdefault(name, set()).update(row[0] for row in result.rows)
     if not any(refused.values()):
         return None
-    kept = {
+    left = {
         name: tuple(row for n, row in enumerate(rows) if n not in refused.get(name, ()))
         for name, rows in database.tables.items()
     }
-    return drop_dangling_rows(schema, Database(database.profile, kept))
+    return drop_dangling_rows(schema, Database(database.profile, left))
 
 
-def _copy_table(name: str, table: Table) -> Table:
-    return Table(name, (Column(_NUMBER, "integer"), *table.columns))
+def _iter_copies(copied: Mapping[str, Table], database: Database, dialect: str) -> Iterator[str]:
+    """Statements that make the copies, by their names, and fill them with numbered rows."""
+    for name, table in copied.items():
+        yield f"CREATE TABLE {name} AS SELECT 0 AS {_NUMBER}, t.* FROM {table.name} t WHERE 1 = 0"  # noqa: S608
+        copy = Table(name, (Column(_NUMBER, "integer"), *table.columns))
+        rows = tuple((n, *row) for n, row in enumerate(database.tables[table.name]))
+        yield from render_inserts(Schema((copy,), dialect), Database("", {name: rows}), dialect)
 
 
 def _iter_probes(name: str, table: Table) -> Iterator[str]:

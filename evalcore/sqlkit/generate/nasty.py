@@ -335,34 +335,41 @@ def add_standing_rows(
     before = database.tables.get(table.name, ()) if table else ()
     if table is None or not before or set(positions) != {c.name.lower() for c in table.columns}:
         return None
-    names = [column.name.lower() for column in table.columns]
-    keys = [[names.index(each.lower()) for each in key.columns] for key in table.keys]
+    order = [positions[column.name.lower()] for column in table.columns]
+    added = _list_new_rows(table, before, [tuple(row[n] for n in order) for row in rows])
     bound = {n for n, column in enumerate(table.columns) if is_bound(schema, table, column)}
-    bound.update(n for key in keys for n in key)
-    seen = [{_write_key(row, key) for row in before} for key in keys]
+    bound |= {n for key in _list_key_indexes(table) for n in key}
+    free = {n for n, column in enumerate(table.columns) if column.nullable} - bound
     keeps_checks = compile_row_check(table, schema.dialect)
     standing: list[Row] = []
-    for number, cells in enumerate(rows):
-        added = tuple(cells[positions[each]] for each in names)
-        new = [_write_key(added, key) for key in keys]
-        if any(key in present for key, present in zip(new, seen, strict=True)):
-            continue
-        for key, present in zip(new, seen, strict=True):
-            present.add(key)
-        other = before[number % len(before)]
-        row = tuple(
-            cell
-            if n in bound
-            else None
-            if table.columns[n].nullable and (number + n) % 4 == 0
-            else other[n]
-            for n, cell in enumerate(added)
-        )
-        standing.append(row if keeps_checks(row) else added)
-    if not standing:
-        return None
-    tables = {**database.tables, table.name: (*before, *standing[::2])}
-    return Database("what it adds is there", tables)
+    for number, row in added[::2]:
+        former = before[number % len(before)]
+        cells = tuple(cell if n in bound else former[n] for n, cell in enumerate(row))
+        emptied = (None if n in free and not (number + n) % 4 else c for n, c in enumerate(cells))
+        standing.append(next(filter(keeps_checks, (tuple(emptied), cells)), row))
+    tables = {**database.tables, table.name: (*before, *standing)}
+    return Database("what it adds is there", tables) if standing else None
+
+
+def _list_new_rows(
+    table: Table, before: Sequence[Row], rows: Sequence[Row]
+) -> list[tuple[int, Row]]:
+    """Those of the rows whose keys are not there yet, each with its number."""
+    keys = _list_key_indexes(table)
+    seen = [{_write_key(row, key) for row in before} for key in keys]
+    new: list[tuple[int, Row]] = []
+    for number, row in enumerate(rows):
+        written = [_write_key(row, key) for key in keys]
+        if not any(key in present for key, present in zip(written, seen, strict=True)):
+            new.append((number, row))
+            for key, present in zip(written, seen, strict=True):
+                present.add(key)
+    return new
+
+
+def _list_key_indexes(table: Table) -> list[list[int]]:
+    names = [column.name.lower() for column in table.columns]
+    return [[names.index(name.lower()) for name in key.columns] for key in table.keys]
 
 
 def _write_key(row: Sequence[Any], key: Sequence[int]) -> tuple[str, ...]:
