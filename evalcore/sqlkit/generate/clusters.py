@@ -19,11 +19,11 @@ from evalcore.sqlkit.generate.clocks import move_time
 from evalcore.sqlkit.generate.database import Database, Row, drop_dangling_rows
 from evalcore.sqlkit.generate.hints import Hints
 from evalcore.sqlkit.generate.islands import (
+    RowGuard,
     fill_islands,
-    fold_key,
     is_bound,
-    is_taken,
     iter_links_to_keys,
+    list_key_indexes,
     replace_cells,
 )
 from evalcore.sqlkit.generate.usage import Usage
@@ -94,7 +94,7 @@ def list_copied_keys(table: Table) -> list[list[int]] | None:
     have a new one, or is of a kind that is not counted on."""
     names = [column.name.lower() for column in table.columns]
     referring = {name.lower() for foreign in table.foreign for name in foreign.columns}
-    keys = [[names.index(name.lower()) for name in key.columns] for key in table.keys]
+    keys = list_key_indexes(table)
     for key in keys:
         column = table.columns[key[0]]
         if len(key) == 1 and (column.kind not in ("integer", "text") or names[key[0]] in referring):
@@ -206,15 +206,11 @@ def add_members(
 ) -> dict[str, Triple]:
     """Add the copies of a row that keep the keys and the checks; the numbers by column that the
     whole cluster has then."""
-    names = [column.name.lower() for column in table.columns]
-    keeps_checks = compile_row_check(table, dialect)
-    keys = list_copied_keys(table) or []
-    seen = [{fold_key(row, key) for row in rows} for key in keys]
-    count = len(rows)
+    guard, count = RowGuard(table, rows, dialect), len(rows)
     for member in (1, 2):
         cells = {n: triple[member] for n, triple in triples.items()}
         cells |= {n: f"c{len(rows)}" for n in shown}
-        for key in keys:
+        for key in list_copied_keys(table) or ():
             n = key[-1]
             if len(key) > 1:
                 cells[n] = rows[(number + member) % count][n]
@@ -223,14 +219,10 @@ def add_members(
                     500 + len(rows) if table.columns[n].kind == "integer" else f"c{len(rows)}"
                 )
         row = _replace(rows[number], cells)
-        new = [fold_key(row, key) for key in keys]
-        taken = any(is_taken(fresh, present) for fresh, present in zip(new, seen, strict=True))
-        if taken or not keeps_checks(row):
+        if not guard.admit(row):
             return {}
-        for fresh, present in zip(new, seen, strict=True):
-            present.add(fresh)
         rows.append(row)
-    return {names[n]: triple for n, triple in triples.items()}
+    return {table.columns[n].name.lower(): triple for n, triple in triples.items()}
 
 
 def _lead_bounds(
@@ -345,10 +337,9 @@ def generate_alike(schema: Schema, hints: Hints, seed: int) -> Database:
         linked[table.name].add(n)
     for table in schema.tables:
         rows = [*base.tables[table.name]]
-        keeps_checks = compile_row_check(table, schema.dialect)
-        names = [column.name.lower() for column in table.columns]
-        keys = [[names.index(name.lower()) for name in key.columns] for key in table.keys]
+        keys = list_key_indexes(table)
         made = [_enlarge_numbers(schema, table, rows[0], hints)] if rows else []
+        guard = RowGuard(table, made, schema.dialect)
         for number, other in enumerate(rows[1:], 1):
             last = number == len(rows) - 1
             cells = _halve_changes(rows[0], made[0]) if last else [*made[0]]
@@ -356,11 +347,7 @@ def generate_alike(schema: Schema, hints: Hints, seed: int) -> Database:
                 cells[n] = rows[number // 2][n]
             for key in keys:
                 _renew_key(schema, table, cells, key, other, number)
-            present = [{fold_key(row, key) for row in made} for key in keys]
-            new = (
-                is_taken(fold_key(cells, k), seen) for k, seen in zip(keys, present, strict=True)
-            )
-            if not any(new) and keeps_checks(cells):
+            if guard.admit(cells):
                 made.append(tuple(cells))
         tables[table.name] = tuple(made)
     return drop_dangling_rows(schema, Database(base.profile, tables))

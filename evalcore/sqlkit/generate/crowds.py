@@ -19,10 +19,9 @@ from evalcore.sqlkit.generate.clocks import list_anniversaries, list_month_ends,
 from evalcore.sqlkit.generate.database import Database, Row, drop_dangling_rows
 from evalcore.sqlkit.generate.hints import Hints
 from evalcore.sqlkit.generate.islands import (
+    RowGuard,
     fill_islands,
-    fold_key,
     is_bound,
-    is_taken,
     list_sole_keys,
     refers,
 )
@@ -180,21 +179,14 @@ class _Crowd:
             return
         if self._kind.even and count == self._kind.children:
             rows.clear()  # what satisfies the conditions is often far above all others
-        keeps_checks = compile_row_check(table, self._schema.dialect)
-        names = [column.name.lower() for column in table.columns]
-        keys = [[names.index(name.lower()) for name in key.columns] for key in table.keys]
-        seen = [{fold_key(row, key) for row in rows} for key in keys]
-        draws = [self._list_draws(table, n, base) for n in range(len(names))]
+        guard = RowGuard(table, rows, self._schema.dialect)
+        draws = [self._list_draws(table, n, base) for n in range(len(table.columns))]
         for number in range(count * _ATTEMPTS):
             if len(rows) >= count:
                 break
             row = self._draw_row(table, base, draws, number)
-            new = [fold_key(row, key) for key in keys]
-            if any(map(is_taken, new, seen)) or not keeps_checks(row):
-                continue
-            for cells, present in zip(new, seen, strict=True):
-                present.add(cells)
-            rows.append(row)
+            if guard.admit(row):
+                rows.append(row)
         if all(plain_name(f.table) != plain_name(table.name) for f in table.foreign):
             rows.reverse()  # a key that decides between tied rows is not the order they lie in
 

@@ -26,6 +26,7 @@ from evalcore.sqlkit.generate.islands import (
     fold_key,
     is_bound,
     is_taken,
+    list_key_indexes,
     refers,
     replace_cells,
 )
@@ -313,9 +314,8 @@ def _insert_edges(
     dialect: str,
 ) -> Iterator[Edge]:
     """Edges that keep the table's keys and checks, each in a row of its own, of these `numbers`."""
-    names = [column.name.lower() for column in table.columns]
     keeps_checks = compile_row_check(table, dialect)
-    keys = [[names.index(name.lower()) for name in key.columns] for key in table.keys]
+    keys = list_key_indexes(table)
     seen = [{fold_key(row, key) for row in rows} for key in keys]
     free = iter(numbers)
     for column, value in edge_cells:

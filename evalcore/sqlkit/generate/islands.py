@@ -7,7 +7,7 @@ the statements make of the island. The constraints of the schema hold.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -142,11 +142,9 @@ def replace_cells(
 ) -> list[Row]:
     """The rows with these values in a column where they fit it and keep the checks; unchanged where
     there is none or a key would repeat."""
-    names = [each.name.lower() for each in table.columns]
     keeps_checks = compile_row_check(table, dialect)
     fits = build_fit_check(table.columns[column])
-    keys = [[names.index(name.lower()) for name in key.columns] for key in table.keys]
-    keys = [key for key in keys if column in key]
+    keys = [key for key in list_key_indexes(table) if column in key]
     seen = [{fold_key(row, key) for row in rows} for key in keys]
     replaced = []
     for row, value in zip(rows, values, strict=False):
@@ -173,7 +171,6 @@ def _lead_to(
 ) -> list[Row]:
     """The rows with their reference replaced, where the keys of the table allow all of it; where a
     check forbids the partner in turn, as `home <> guest` does, by one of the next."""
-    names = [each.name.lower() for each in table.columns]
     keeps_checks = compile_row_check(table, dialect)
     led = []
     for number, row in enumerate(rows):
@@ -185,8 +182,7 @@ def _lead_to(
         )
         is_null = any(row[n] is None for n in columns)
         led.append(row if is_null else next(filter(keeps_checks, forms), row))
-    for key in table.keys:
-        indexes = [names.index(name.lower()) for name in key.columns]
+    for indexes in list_key_indexes(table):
         if len({tuple(row[n] for n in indexes) for row in led}) < len(led):
             return list(rows)
     return led
@@ -203,6 +199,30 @@ def is_bound(schema: Schema, table: Table, column: Column) -> bool:
         for other in schema.tables
         for foreign in other.foreign
     )
+
+
+def list_key_indexes(table: Table) -> list[list[int]]:
+    """The columns of each key, by their numbers."""
+    names = [column.name.lower() for column in table.columns]
+    return [[names.index(name.lower()) for name in key.columns] for key in table.keys]
+
+
+class RowGuard:
+    """Admits new rows of a table that keep its checks and repeat none of its keys."""
+
+    def __init__(self, table: Table, rows: Iterable[Sequence[Any]], dialect: str) -> None:
+        self._keys = list_key_indexes(table)
+        self._seen = [{fold_key(row, key) for row in rows} for key in self._keys]
+        self._keeps_checks = compile_row_check(table, dialect)
+
+    def admit(self, row: Sequence[Any]) -> bool:
+        """Whether a row may join those that are there, of which it is one then."""
+        new = [fold_key(row, key) for key in self._keys]
+        if any(map(is_taken, new, self._seen)) or not self._keeps_checks(row):
+            return False
+        for cells, present in zip(new, self._seen, strict=True):
+            present.add(cells)
+        return True
 
 
 def is_taken(cells: tuple[Any, ...], taken: set[tuple[Any, ...]]) -> bool:

@@ -17,11 +17,12 @@ from evalcore.sqlkit.generate.database import Database, Row, drop_dangling_rows
 from evalcore.sqlkit.generate.hints import Hints
 from evalcore.sqlkit.generate.islands import (
     GOOD,
+    RowGuard,
     fill_islands,
     fill_tables,
     fold_key,
     is_bound,
-    is_taken,
+    list_key_indexes,
     replace_cells,
 )
 from evalcore.sqlkit.generate.profiles import Profile
@@ -234,23 +235,13 @@ def _add_siblings(schema: Schema, hints: Hints, database: Database) -> Database:
     tables = dict(database.tables)
     for table in schema.tables:
         rows = [*tables[table.name]]
-        keeps_checks = compile_row_check(table, schema.dialect)
-        names = [column.name.lower() for column in table.columns]
-        keys = [[names.index(name.lower()) for name in key.columns] for key in table.keys]
-        seen = [{fold_key(row, key) for row in rows} for key in keys]
+        guard, keys = RowGuard(table, rows, schema.dialect), list_key_indexes(table)
         for number, (column, value) in enumerate(_list_flag_cells(schema, table, hints)):
             sibling = _renew_keys(table, rows, number % _SIBLINGS.rows, keys)
             if sibling is None or sibling[column] == value:
                 continue
             sibling[column] = value
-            if any(
-                is_taken(fold_key(sibling, key), taken)
-                for key, taken in zip(keys, seen, strict=True)
-            ):
-                continue
-            if keeps_checks(sibling):
-                for key, taken in zip(keys, seen, strict=True):
-                    taken.add(fold_key(sibling, key))
+            if guard.admit(sibling):
                 rows.append(tuple(sibling))
         tables[table.name] = tuple(rows)
     return Database(_SIBLINGS.name, tables)
@@ -277,8 +268,7 @@ def generate_sibling_pairs(
     for table in schema.tables:
         if not usage.mentions_table(plain_name(table.name)) or not tables[table.name]:
             continue
-        names = [column.name.lower() for column in table.columns]
-        keys = [[names.index(name.lower()) for name in key.columns] for key in table.keys]
+        keys = list_key_indexes(table)
         for column in dict.fromkeys(n for n, _ in _list_flag_cells(schema, table, hints)):
             values = build_cell_pool(table.columns[column], hints).hits[:2]
             first, second = tables[table.name][0], _renew_keys(table, tables[table.name], 0, keys)
@@ -289,7 +279,7 @@ def generate_sibling_pairs(
                 row[column] = value
             pair = {table.name: tuple(map(tuple, rows))}
             others = {name: tuple(single) for name, single in tables.items()}
-            yield names[column], Database(base.profile, others | pair)
+            yield table.columns[column].name.lower(), Database(base.profile, others | pair)
 
 
 def generate_conflicts(
@@ -304,8 +294,7 @@ def generate_conflicts(
     base = fill_tables(schema, others, _name(GOOD, "no conflicts"), seed, lambda _: 2 * GOOD.rows)
     free, apart, clash = dict(base.tables), dict(base.tables), False
     for table in touched:
-        names = [column.name.lower() for column in table.columns]
-        keys = [[names.index(name.lower()) for name in key.columns] for key in table.keys]
+        keys = list_key_indexes(table)
         pools = [build_cell_pool(column, hints).hits for column in table.columns]
         rows = [
             row
@@ -338,7 +327,7 @@ def add_standing_rows(
     order = [positions[column.name.lower()] for column in table.columns]
     added = _list_new_rows(table, before, [tuple(row[n] for n in order) for row in rows])
     bound = {n for n, column in enumerate(table.columns) if is_bound(schema, table, column)}
-    bound |= {n for key in _list_key_indexes(table) for n in key}
+    bound |= {n for key in list_key_indexes(table) for n in key}
     free = {n for n, column in enumerate(table.columns) if column.nullable} - bound
     keeps_checks = compile_row_check(table, schema.dialect)
     standing: list[Row] = []
@@ -355,7 +344,7 @@ def _list_new_rows(
     table: Table, before: Sequence[Row], rows: Sequence[Row]
 ) -> list[tuple[int, Row]]:
     """Those of the rows whose keys are not there yet, each with its number."""
-    keys = _list_key_indexes(table)
+    keys = list_key_indexes(table)
     seen = [{_write_key(row, key) for row in before} for key in keys]
     new: list[tuple[int, Row]] = []
     for number, row in enumerate(rows):
@@ -365,11 +354,6 @@ def _list_new_rows(
             for key, present in zip(written, seen, strict=True):
                 present.add(key)
     return new
-
-
-def _list_key_indexes(table: Table) -> list[list[int]]:
-    names = [column.name.lower() for column in table.columns]
-    return [[names.index(name.lower()) for name in key.columns] for key in table.keys]
 
 
 def _write_key(row: Sequence[Any], key: Sequence[int]) -> tuple[str, ...]:
