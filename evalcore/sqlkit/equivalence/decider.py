@@ -20,6 +20,7 @@ from evalcore.sqlkit.equivalence.answer_trials import iter_answer_trials
 from evalcore.sqlkit.equivalence.counterexample import (
     build_counterexample,
     build_open_counterexample,
+    fails_by_plan,
 )
 from evalcore.sqlkit.equivalence.definitions import compare_definitions
 from evalcore.sqlkit.equivalence.observations import (
@@ -32,7 +33,6 @@ from evalcore.sqlkit.equivalence.observations import (
     observe_each,
     observe_statement,
 )
-from evalcore.sqlkit.equivalence.other_plans import fails_by_plan
 from evalcore.sqlkit.equivalence.row_limits import compare_row_limits
 from evalcore.sqlkit.equivalence.trials import Trial, Trials
 from evalcore.sqlkit.generate import Database, list_row_limits
