@@ -16,7 +16,7 @@ CARD = BenchmarkCard(
         "evalcore.benchmarks.dialect_conversion.baseline:answer_sample",
     ),
     prompt_version="1",
-    scorer_version="13",
+    scorer_version="14",
     judged=True,
     evidence_by_mode={"scale": "judged"},
     title={"en": "Dialect conversion", "zh": "方言转换"},

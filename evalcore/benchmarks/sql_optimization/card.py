@@ -24,7 +24,7 @@ CARD = BenchmarkCard(
         "evalcore.benchmarks.sql_optimization.baseline:answer_sample",
     ),
     prompt_version="1",
-    scorer_version="13",
+    scorer_version="14",
     judged=True,
     evidence_by_mode={"scale": "judged"},
     controls=(*CONTROLS, *COSMETIC_CONTROLS),

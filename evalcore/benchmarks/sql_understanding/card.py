@@ -16,7 +16,7 @@ CARD = BenchmarkCard(
         "evalcore.benchmarks.sql_understanding.baseline:answer_sample",
     ),
     prompt_version="1",
-    scorer_version="10",
+    scorer_version="11",
     title={"en": "SQL understanding", "zh": "SQL 理解"},
     about={
         "en": "Predict results, classify statements, read plans and spot syntax errors, "
