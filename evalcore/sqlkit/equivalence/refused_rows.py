@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from evalcore.sqlkit.engines import Engine
 from evalcore.sqlkit.equivalence import EquivalenceQuestion
-from evalcore.sqlkit.generate import Database, render_inserts
+from evalcore.sqlkit.generate import Database, fill_empty_texts, render_inserts
 from evalcore.sqlkit.generate.database import drop_dangling_rows
 from evalcore.sqlkit.schema import Column, Schema, Table
 
@@ -23,6 +23,7 @@ def drop_refused_rows(
 ) -> Database | None:
     """The database without rows that break a constraint, and without those that refer to them; None
     where the engine finds none, or cannot tell."""
+    database = fill_empty_texts(schema, database) if question.empty_is_null else database
     copied = {
         f"checked_rows_{n}": table
         for n, table in enumerate(schema.tables)
