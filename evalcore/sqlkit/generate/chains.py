@@ -14,7 +14,7 @@ import msgspec
 from sqlglot import exp
 
 from evalcore.sqlkit.generate.checks import compile_row_check
-from evalcore.sqlkit.generate.database import Database, Row
+from evalcore.sqlkit.generate.database import Database, Row, refers_to_itself
 from evalcore.sqlkit.generate.filler import Domains, Filler
 from evalcore.sqlkit.generate.hints import Hints, parse_trees
 from evalcore.sqlkit.generate.islands import fill_islands, replace_cells
@@ -55,6 +55,8 @@ def generate_chain_databases(
     lengths = (int(each.name) + 4 for each in literals)
     length = max([_LENGTH, *(length for length in lengths if length <= _MAX_LENGTH)])
     profile = msgspec.structs.replace(_CHAIN, rows=length)
+    unions = (union for clause in clauses for union in clause.find_all(exp.Union))
+    starts = {each.name for union in unions for each in union.this.find_all(exp.Literal)}
     rng = random.Random(f"{seed}/{profile.name}")  # noqa: S311
     filled: dict[str, list[Row]] = {}
     domains = Domains(schema, hints, profile)
@@ -62,6 +64,8 @@ def generate_chain_databases(
         rows = list(
             Filler(schema, table, hints, profile, rng, domains, filled).generate_rows(length)
         )
+        if not refers_to_itself(table) or table.name in links:  # a chain begins as a recursion does
+            rows.sort(key=lambda row: starts.isdisjoint(map(str, row)))
         if table.name in links:
             rows = _chain_rows(schema, table, rows, links[table.name], hints, filled)
         filled[table.name] = rows
@@ -120,10 +124,16 @@ def _find_link(table: Table, mentioned: set[str], hints: Hints) -> tuple[int, in
         for second in used
         if first < second and table.columns[first].kind == table.columns[second].kind
     ]
+    targets = {
+        foreign.columns[0].lower(): plain_name(foreign.table)
+        for foreign in table.foreign
+        if len(foreign.columns) == 1
+    }
     joined = [
         pair
         for pair in pairs
         if hints.find_family(names[pair[0]]) == hints.find_family(names[pair[1]])
+        or len({targets.get(names[n], n) for n in pair}) == 1
     ]
     if not joined:
         return None

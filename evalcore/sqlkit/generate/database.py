@@ -76,7 +76,7 @@ def drop_dangling_rows(schema: Schema, database: Database) -> Database:
 def order_own_references(schema: Schema, database: Database) -> Database:
     """Each row after the one of its own table that it refers to, else in the same order."""
     tables = dict(database.tables)
-    for table in filter(_refers_to_itself, schema.tables):
+    for table in filter(refers_to_itself, schema.tables):
         foreign = next(f for f in table.foreign if plain_name(f.table) == plain_name(table.name))
         waiting = list(tables.get(table.name, ()))
         keys = _list_cells(table, waiting, list_target_columns(table, foreign))
@@ -142,7 +142,7 @@ def render_inserts(schema: Schema, database: Database, dialect: str) -> tuple[st
 def _iter_batches(table: Table, rows: Sequence[Row], dialect: str) -> Iterator[Sequence[Row]]:
     """The rows of one statement each. DuckDB looks for a row referred to before it has those of the
     same statement, so there none refers to another of its batch."""
-    if dialect != "duckdb" or not _refers_to_itself(table):
+    if dialect != "duckdb" or not refers_to_itself(table):
         yield from (rows[start : start + _AT_ONCE] for start in range(0, len(rows), _AT_ONCE))
         return
     own = [f for f in table.foreign if plain_name(f.table) == plain_name(table.name)]
@@ -159,7 +159,7 @@ def _iter_batches(table: Table, rows: Sequence[Row], dialect: str) -> Iterator[S
         yield rows[start:]
 
 
-def _refers_to_itself(table: Table) -> bool:
+def refers_to_itself(table: Table) -> bool:
     return any(plain_name(f.table) == plain_name(table.name) for f in table.foreign)
 
 

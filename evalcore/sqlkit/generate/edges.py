@@ -26,7 +26,10 @@ from evalcore.sqlkit.schema import Column, Schema
 _ISO = re.compile(r"\d{4}-\d\d?(-\d\d?)?([ T].*)?\Z")
 _INTEGERS = (0, 1, -1, 2, -2, 3, -3, -7, 10, 1000, 1_000_001, 16_777_217)
 _LARGE_INTEGERS = (2**32, 2**53, 2**53 + 1)
-_FLOATS = (0.5, -0.5, 1.5, 2.5, -2.5, 0.1, 0.2, 0.3, 4e-7, 0.00015, 1234.5678, -0.001, 100_000.25)
+_FLOATS = (
+    *(0.5, -0.5, 1.5, 2.5, -2.5, 0.1, 0.2, 0.3, 4e-7, 0.00015, 1234.5678, -0.001, 100_000.25),
+    *(0.29, 1.15, 1.005),  # a hundred times which is less than it looks
+)
 #: Ends of months, quarters, years and ISO weeks, leap days, a century, days before 1970.
 _DAYS = (
     *("2024-02-29", "2024-02-28", "2023-02-28", "2024-01-31", "2024-03-31", "2024-04-30"),
@@ -70,8 +73,8 @@ def list_edge_cells(column: Column, hints: Hints, usage: Usage, dialect: str) ->
         low, high = _list_integer_bounds(column, dialect)
         whole = [int(value) for value in constants if isinstance(value, int)]
         around = (value + step for value in whole for step in (0, 1, -1))
-        integers = filter(fits, (*mined, *_INTEGERS, *_LARGE_INTEGERS))
-        return tuple(dict.fromkeys((*(n for n in around if low <= n <= high), *integers)))
+        integers = (*filter(fits, (*mined, *_INTEGERS)), *_LARGE_INTEGERS)
+        return tuple(dict.fromkeys(n for n in (*around, *integers) if low <= n <= high))
     is_any_number = dialect in ("mysql", "sqlite") and "BIT" not in column.declared
     makers: dict[str, Callable[[], Iterable[Cell]]] = {
         "decimal": lambda: _iter_decimals(column, constants),
@@ -153,7 +156,10 @@ def _iter_decimals(column: Column, constants: Iterable[Any]) -> Iterator[Cell]:
         half = Decimal(5).scaleb(-digits - 1)
         yield from (_to_cell(number + half, scale) for number in (0, 1, 2))
         yield _to_cell(-2 - half, scale)
-    yield from (_to_cell(Decimal(text), scale) for text in ("1.28", "-0.99", "100.0001", "7"))
+    yield from (
+        _to_cell(Decimal(text), scale)
+        for text in ("1.28", "-0.99", "100.0001", "7", "0.29", "1.15")
+    )
 
 
 def _parse_decimal(value: Any) -> Decimal | None:
@@ -356,6 +362,7 @@ _JSON_VALUES: tuple[Any, ...] = (
     *(None, "x", "", 5, 0, 5.5, "5", "true", True, False),
     *([], ["a", "b"], ["b", "a"], ["a", "a"], [1, 2, 2], {}, {"a": None}),
 )
+_ALIKE = ((5, "5"), (5, 5), ("5", "5"), (5, 5.0), (None, "null"))  # the same text, or not the same
 _MAX_KEYS, _MAX_NUMBER = 6, 2**31 // 20
 
 
@@ -372,6 +379,8 @@ def _iter_json_cells(usage: Usage) -> Iterator[Cell]:
     full = dict.fromkeys(keys, "x")
     yield from _iter_stated_documents(usage.texts)
     yield from _iter_nested_documents(usage.json_paths[:_MAX_KEYS], common)
+    for pair in _ALIKE if keys[1:] else ():
+        yield json.dumps({**full, **dict(zip(keys, pair, strict=False))})
     for value in (*common, *_JSON_VALUES):
         for key in keys[: 2 if len(keys) > 3 else 3]:
             yield json.dumps({**full, key: value}, ensure_ascii=False)
