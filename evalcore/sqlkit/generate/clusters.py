@@ -52,7 +52,7 @@ def generate_clusters(schema: Schema, hints: Hints, usage: Usage, seed: int) -> 
     base = fill_islands(schema, hints, "clusters", seed, count)
     filled = {name: list(rows) for name, rows in base.tables.items()}
     for table in tables:
-        filled[table.name] = _part_groups(schema, table, filled[table.name], hints)
+        filled[table.name] = part_groups(schema, table, filled[table.name], hints)
     for number in range(count):
         table = tables[number % len(tables)]
         rows = filled[table.name]
@@ -79,13 +79,21 @@ def _has_partners(schema: Schema, table: Table, hints: Hints) -> bool:
     return plain_name(table.name) in referred or bool(alone & hints.equated.keys())
 
 
-def _part_groups(schema: Schema, table: Table, rows: list[Row], hints: Hints) -> list[Row]:
-    """The rows each in a group of its own, where a number that nothing else uses groups them."""
+def part_groups(
+    schema: Schema, table: Table, rows: list[Row], hints: Hints, *, texts: bool = False
+) -> list[Row]:
+    """The rows each in a group of its own, where a number that nothing else uses groups them, or a
+    text where that is asked for."""
     for n, column in enumerate(table.columns):
         name = column.name.lower()
         used = name in hints.constants or name in hints.kindred or is_bound(schema, table, column)
-        if name in hints.grouped and column.kind == "integer" and not used:
-            rows = replace_cells(table, rows, n, range(1, len(rows) + 1), schema.dialect)
+        if name not in hints.grouped or used or column.choices:
+            continue
+        numbers = range(1, len(rows) + 1)
+        if column.kind == "integer":
+            rows = replace_cells(table, rows, n, numbers, schema.dialect)
+        elif column.kind == "text" and texts:
+            rows = replace_cells(table, rows, n, [f"g{k}" for k in numbers], schema.dialect)
     return rows
 
 

@@ -18,6 +18,7 @@ from evalcore.records import Record
 from evalcore.sqlkit.generate.balances import Balance, list_balance_changes
 from evalcore.sqlkit.generate.checks import compile_row_check
 from evalcore.sqlkit.generate.clocks import move_time
+from evalcore.sqlkit.generate.clusters import part_groups
 from evalcore.sqlkit.generate.database import Database, Row
 from evalcore.sqlkit.generate.edges import list_edge_cells, list_extreme_cells
 from evalcore.sqlkit.generate.hints import Hints
@@ -121,8 +122,13 @@ def generate_edge_databases(
     for name, sign in (("largest numbers", 1), ("smallest numbers", -1)):
         extremes = _list_extremes(schema, usage, sign)
         database = _build_edge_database(name, schema, hints, seed, extremes)
-        if database.edges:
-            yield database
+        if database.edges:  # a sum of two would be too large
+            tables = {
+                table.name: tuple(part_groups(schema, table, [*rows], hints, texts=True))
+                for table in schema.tables
+                for rows in (database.base.tables[table.name],)
+            }
+            yield EdgeDatabase(Database(name, tables), database.edges)
 
 
 def _build_edges_beside_nulls(
