@@ -41,9 +41,9 @@ class Column(Record, frozen=True):
     """A column. `precision` of an integer is the number of digits that are always safe; of a column
     with `choices`, such as any of the kind literal, these are all the values that it is given.
 
-    `computed` columns cannot be inserted; `identity` ones are filled where nothing is given.
-    `quoted` tells whether the DDL quotes the name, `default` is the expression that fills a column
-    for which nothing is given. `folds_case` tells that two spellings of a text are one in it.
+    `computed` columns, by a `formula`, cannot be inserted; `identity` ones are filled where nothing
+    is given, others by `default`, an expression. `quoted` tells whether the DDL quotes the name,
+    `folds_case` that two spellings of a text are one in it.
     """
 
     name: str
@@ -55,6 +55,7 @@ class Column(Record, frozen=True):
     choices: tuple[str, ...] = ()
     identity: bool = False
     computed: bool = False
+    formula: str = ""
     declared: str = ""
     quoted: bool = False
     default: str = ""
@@ -381,9 +382,8 @@ def _build_schema_column(
     if choices and declared is not None and declared.this not in _ENUMERATIONS:
         kind = "literal"
     generated = kinds.get(exp.GeneratedAsIdentityColumnConstraint)
-    computed = exp.ComputedColumnConstraint in kinds or bool(
-        generated is not None and generated.args.get("expression")
-    )
+    formula = generated.args.get("expression") if generated is not None else None
+    formula = getattr(kinds.get(exp.ComputedColumnConstraint), "this", formula)
     digits = _DIGITS.get(declared.this, 9) if kind == "integer" and declared else None
     default = kinds.get(exp.DefaultColumnConstraint)
     collate = kinds.get(exp.CollateColumnConstraint)
@@ -397,9 +397,10 @@ def _build_schema_column(
         scale=(sizes[1] if len(sizes) > 1 else 0) if sizes and kind == "decimal" else None,
         choices=choices,
         identity=exp.AutoIncrementColumnConstraint in kinds
-        or (generated is not None and not computed)
+        or (generated is not None and not formula)
         or (declared is not None and declared.this in _SERIALS),
-        computed=computed,
+        computed=formula is not None,
+        formula=formula.sql(dialect=dialect) if formula is not None else "",
         declared=declared.sql(dialect=dialect) if declared else "",
         quoted=bool(item.this.args.get("quoted")),
         default=default.this.sql(dialect=dialect) if default is not None else "",
@@ -487,14 +488,13 @@ def _add_unique_index(index: exp.Expr, tables: dict[str, Table], dialect: str) -
     if params is None or table is None or not columns or plain_name(table.name) not in tables:
         return
     existing = tables[plain_name(table.name)]
-    calls = (call for column in columns for call in column.find_all(exp.Func))
     where = params.args.get("where")
+    calls = (call for part in columns for call in part.find_all(exp.Func))  # `name(10)` is none
     if where or any(existing.find_column(call.name) is None for call in calls):
         parts = tuple(column.this.sql(dialect=dialect) for column in columns)
         added = UniqueIndex(parts, where.this.sql(dialect=dialect) if where else "")
         indexes = (*existing.unique_indexes, added)
         tables[plain_name(table.name)] = msgspec.structs.replace(existing, unique_indexes=indexes)
         return
-    # a call named as a column, `name(10)`, is the beginning of that column
     keys = (*existing.keys, Key(columns=_list_key_columns(columns)))
     tables[plain_name(table.name)] = msgspec.structs.replace(existing, keys=keys)

@@ -199,7 +199,8 @@ def generate_crowded_database(
 def _read_statements(schema: Schema, statements: Sequence[tuple[str, str]]) -> tuple[Hints, Usage]:
     """What the statements hint at and use, with the documents that a JSON column may hold
     and the texts that one read as something else may."""
-    usage = read_usage(tuple(statements))
+    statements = (*statements, *_iter_inlined_formulas(schema, statements))
+    usage = read_usage(statements)
     inserts = _iter_named_inserts(schema, statements)
     checks = tuple(_iter_check_queries(schema))
     all_usage = read_usage((*statements, *checks))
@@ -228,6 +229,26 @@ def _iter_named_inserts(
                 columns = [exp.to_identifier(c.name) for c in table.columns if not c.computed]
                 named.set("this", exp.Schema(this=named.this, expressions=columns))
                 yield named.sql(dialect=dialect), dialect
+
+
+def _iter_inlined_formulas(
+    schema: Schema, statements: Sequence[tuple[str, str]]
+) -> Iterator[tuple[str, str]]:
+    """The statements again with formulas in place of the columns that these compute."""
+    columns = [column for table in schema.tables for column in table.columns if column.formula]
+    formulas = {
+        column.name.lower(): parse_trees(column.formula, schema.dialect) for column in columns
+    }
+
+    def inline(node: exp.Expr) -> exp.Expr:
+        name = node.name.lower() if isinstance(node, exp.Column) else ""
+        return exp.paren(formulas[name][0]) if formulas.get(name) else node
+
+    for sql, dialect in statements if formulas else ():
+        for tree in parse_trees(sql, dialect):
+            inlined = tree.transform(inline)
+            if inlined != tree:
+                yield inlined.sql(dialect=dialect), dialect
 
 
 def _iter_check_queries(schema: Schema) -> Iterator[tuple[str, str]]:
