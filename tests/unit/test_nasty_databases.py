@@ -284,3 +284,61 @@ def test_a_column_that_must_be_json_takes_null_where_the_library_says_so(
     done = engines.get("sqlite").execute(ddl, "INSERT INTO d VALUES (1, NULL)")
     assert read_schema(ddl, "sqlite").tables[0].columns[1].nullable == (done.status == "ok")
     assert read_schema(ddl, "mysql").tables[0].columns[1].nullable
+
+
+def list_cells(
+    ddl: tuple[str, ...], sql: str, dialect: str, table: str, column: int
+) -> set[object]:
+    schema, statements = read_schema(ddl, dialect), ((sql, dialect),)
+    made = [
+        *(
+            each.apply_edges(each.edges)
+            for each in generate_edge_databases(schema, statements, seed=1)
+        ),
+        *generate_sparse_databases(schema, statements, seed=1),
+    ]
+    return {row[column] for each in made for row in each.tables[table]}
+
+
+def test_what_a_column_is_computed_from_meets_the_conditions_on_it() -> None:
+    ddl = ("CREATE TABLE t (id INT PRIMARY KEY, code TEXT, size INT AS (length(trim(code))))",)
+    codes = list_cells(ddl, "SELECT id FROM t WHERE size >= 9", "duckdb", "t", 1)
+    assert {8, 9} <= {len(code) for code in codes if code}
+
+
+def test_a_chain_leads_over_two_references_from_where_the_recursion_begins() -> None:
+    ddl = (
+        "CREATE TABLE cairns (id INT PRIMARY KEY)",
+        "CREATE TABLE paths (a INT REFERENCES cairns (id), b INT REFERENCES cairns (id), "
+        "PRIMARY KEY (a, b))",
+    )
+    sql = (
+        "WITH RECURSIVE r (id) AS (SELECT 1 UNION SELECT p.b FROM paths p JOIN r ON p.a = r.id) "
+        "SELECT id FROM r"
+    )
+    made = generate_sparse_databases(read_schema(ddl, "postgres"), ((sql, "postgres"),), seed=1)
+    (chain,) = (each for each in made if each.profile == "a long chain")
+    reached, ways = [1], dict(chain.tables["paths"])
+    while (after := ways.get(reached[-1])) is not None and after not in reached:
+        reached.append(after)
+    assert len(reached) > 12
+
+
+def test_the_largest_numbers_stand_in_groups_of_their_own() -> None:
+    schema = read_schema(
+        ("CREATE TABLE t (id INTEGER PRIMARY KEY, kind TEXT, n INTEGER)",), "sqlite"
+    )
+    statements = (("SELECT kind, SUM(n) / COUNT(*) FROM t GROUP BY kind", "sqlite"),)
+    named = {
+        each.base.profile: each for each in generate_edge_databases(schema, statements, seed=1)
+    }
+    rows = named["largest numbers"].apply_edges(named["largest numbers"].edges).tables["t"]
+    assert len({row[1] for row in rows}) == len(rows)
+    assert 2**63 - 1 in {row[2] for row in rows}
+
+
+def test_documents_hold_what_is_alike_as_text_alone() -> None:
+    ddl = ("CREATE TABLE t (id INT PRIMARY KEY, doc JSON)",)
+    sql = "SELECT id FROM t WHERE doc -> '$.asked' = doc -> '$.seen'"
+    cells = list_cells(ddl, sql, "duckdb", "t", 1)
+    assert {'{"asked": 5, "seen": "5"}', '{"asked": 5, "seen": 5}'} <= cells
