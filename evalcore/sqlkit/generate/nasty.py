@@ -75,8 +75,7 @@ def generate_sparse_databases(
     if spelled := _list_equated_texts(schema, hints):
         filled = fill_tables(schema, hints, _name(GOOD, "spellings"), seed, lambda _: 2 * GOOD.rows)
         yield _spell_alike(schema, filled, spelled)
-    if schema.dialect == "mysql":
-        yield from _iter_respelled_keys(schema, hints, seed)
+    yield from _iter_respelled_keys(schema, hints, seed)
 
 
 def _iter_respelled_keys(schema: Schema, hints: Hints, seed: int) -> Iterator[Database]:
@@ -86,7 +85,7 @@ def _iter_respelled_keys(schema: Schema, hints: Hints, seed: int) -> Iterator[Da
         (table, n, [str(each.value) for each in constants if each.operator == "="])
         for table in schema.tables
         for n, column in enumerate(table.columns)
-        if column.kind == "text"
+        if column.folds_case
         and any(column.name in key.columns for key in table.keys)
         and not is_bound(schema, table, column)
         and (constants := hints.constants.get(column.name.lower(), ()))
