@@ -13,6 +13,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
+from itertools import combinations, product
 from typing import Any
 
 from sqlglot import exp
@@ -190,12 +191,18 @@ def _list_late_starts(
 def _iter_settings(
     free: Sequence[tuple[exp.Column, Table, int]], node: exp.Column
 ) -> Iterator[tuple[dict[str, Any], tuple[Cell, ...]]]:
-    """What other columns hold: what they do, or small numbers that many others divide."""
+    """What other columns hold: what they do, or small numbers that many others divide, first in
+    one of them."""
+    others = [
+        each for each in free if each[0] != node and each[1].columns[each[2]].kind in _NUMBERS
+    ]
     yield {}, ()
-    for other, table, index in free:
-        if other != node and table.columns[index].kind in _NUMBERS:
-            for number in (12, 60, 2, 3, 1):
-                yield {other.sql(): number}, ((table.name, index, number),)
+    for count in (1, 2):
+        for chosen in combinations(others, count):
+            for numbers in product((12, 60, 2, 3, 1), repeat=count):
+                pairs = list(zip(chosen, numbers, strict=True))
+                values = {column.sql(): number for (column, _, _), number in pairs}
+                yield values, tuple((t.name, index, number) for (_, t, index), number in pairs)
 
 
 def _is_free(schema: Schema, table: Table, column: Column, hints: Hints) -> bool:
@@ -216,7 +223,8 @@ def _list_turning(
         root = _solve(balance, node.sql(), values)
         if root is None:
             return (), False
-        return _list_around(root, column), column.kind != "integer" or root == int(root)
+        around = _list_around(root, column)
+        return around, abs(root) > 0 and abs(around[0] - root) < _EXACT
     if (moved := _list_moved(balance, node, values, column)) is not None:
         return moved, True
     sides = [_strip(side) for side in balance]
@@ -231,6 +239,7 @@ def _list_turning(
     return [str(step.date() if column.kind == "date" else step) for step in steps], True
 
 
+_EXACT = 1e-9
 _UNITS = (
     ("day", 86_400),
     ("hour", 3_600),
@@ -305,6 +314,9 @@ def _evaluate(node: exp.Expr, values: Mapping[str, Any]) -> float:
         return -_evaluate(node.this, values)
     if isinstance(node, exp.Count):
         return 1.0
+    if isinstance(node, exp.If):
+        branch = "true" if _is_met(node.this, values) else "false"
+        return _evaluate(node.args.get(branch) or exp.Literal.number(0), values)
     if isinstance(node, exp.Distinct) and len(node.expressions) == 1:
         return _evaluate(node.expressions[0], values)
     if isinstance(node, _TRANSPARENT):
@@ -313,6 +325,13 @@ def _evaluate(node: exp.Expr, values: Mapping[str, Any]) -> float:
         left, right = _evaluate(node.this, values), _evaluate(node.expression, values)
         return float(_OPERATIONS[type(node)](left, right))
     raise ValueError(f"no number: {type(node).__name__}")
+
+
+def _is_met(condition: exp.Expr, values: Mapping[str, Any]) -> bool:
+    """Whether a value is the one that is asked for; other conditions are met by most rows."""
+    if not isinstance(condition, exp.EQ) or not isinstance(condition.expression, exp.Literal):
+        return True
+    return str(values.get(condition.this.sql())) == condition.expression.name
 
 
 def _list_around(root: float, column: Column) -> Sequence[Any]:

@@ -73,7 +73,7 @@ def list_edge_cells(column: Column, hints: Hints, usage: Usage, dialect: str) ->
         low, high = _list_integer_bounds(column, dialect)
         whole = [int(value) for value in constants if isinstance(value, int)]
         around = (value + step for value in whole for step in (0, 1, -1))
-        integers = (*filter(fits, (*mined, *_INTEGERS)), *_LARGE_INTEGERS)
+        integers = filter(fits, (*mined, *_INTEGERS, *_LARGE_INTEGERS))
         return tuple(dict.fromkeys(n for n in (*around, *integers) if low <= n <= high))
     is_any_number = dialect in ("mysql", "sqlite") and "BIT" not in column.declared
     makers: dict[str, Callable[[], Iterable[Cell]]] = {
