@@ -342,3 +342,22 @@ def test_documents_hold_what_is_alike_as_text_alone() -> None:
     sql = "SELECT id FROM t WHERE doc -> '$.asked' = doc -> '$.seen'"
     cells = list_cells(ddl, sql, "duckdb", "t", 1)
     assert {'{"asked": 5, "seen": "5"}', '{"asked": 5, "seen": 5}'} <= cells
+
+
+def test_a_share_that_sums_are_held_against_is_met_by_numbers_other_than_nought() -> None:
+    ddl = (
+        "CREATE TABLE policies (id INT PRIMARY KEY, premium DECIMAL(10, 2) NOT NULL)",
+        "CREATE TABLE claims (id INT PRIMARY KEY, policy_id INT NOT NULL REFERENCES policies (id), "
+        "amount DECIMAL(10, 2) NOT NULL, approved TINYINT)",
+    )
+    sql = (
+        "SELECT p.id FROM policies p JOIN claims c ON c.policy_id = p.id GROUP BY p.id, p.premium "
+        "HAVING SUM(IF(c.approved = 1, c.amount, 0)) > p.premium * 0.7 OR p.premium = 0"
+    )
+    edges = generate_edge_databases(read_schema(ddl, "mysql"), ((sql, "mysql"),), seed=1)[0]
+    tables = edges.apply_edges(edges.edges).tables
+    premiums = dict(tables["policies"])
+    assert any(
+        premiums[policy] and approved == 1 and abs(amount - 0.7 * premiums[policy]) < 1e-9
+        for _, policy, amount, approved in tables["claims"]
+    )
