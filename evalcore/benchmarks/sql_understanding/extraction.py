@@ -55,9 +55,9 @@ def extract_json_answer(text: str, fields: Sequence[str]) -> Extraction:
     """The object with most of `fields`, which is not offered as an example or an alternative; among
     equals the last, since models correct themselves."""
     strict = _parse_json(text.strip())
-    given = strict if isinstance(strict, dict) and any(name in strict for name in fields) else {}
-    if given and not any(isinstance(given.get(name), dict | list) for name in _PLAIN):
-        return Extraction(kind="strict", value=given)
+    answer = strict if isinstance(strict, dict) and any(name in strict for name in fields) else {}
+    if answer and not any(isinstance(answer.get(name), dict | list) for name in _PLAIN):
+        return Extraction(kind="strict", value=answer)
     visible = strip_thinking(text)[-LIMIT:]
     visible = _LATEX.sub(r"\1", _REMARK.sub("", visible))
     visible = unquote(visible) if "%7B" in visible.upper() else visible
@@ -66,13 +66,13 @@ def extract_json_answer(text: str, fields: Sequence[str]) -> Extraction:
         verdicts: list[Verdict] = []
         if _PLAIN & set(fields):
             reading, verdicts = settle_tables(reading)
-        said = _list_syntax_verdicts(reading, verdicts, fields)
+        errors = _list_syntax_verdicts(reading, verdicts, fields)
         value = _find_best_object(reading, fields)
-        if not value and len(said) > 1:
+        if not value and len(errors) > 1:
             return Extraction(kind="none")
         value = (
             value
-            or ({fields[0]: "yes" if True in said else "no"} if said else None)
+            or ({fields[0]: "yes" if True in errors else "no"} if errors else None)
             or _read_rows(reading, fields)
             or _read_labelled_words(reading, fields)
             or _read_yaml(reading, fields)
@@ -178,17 +178,17 @@ def _list_syntax_verdicts(text: str, verdicts: list[Verdict], fields: Sequence[s
         return set()
     objects = [_parse_object(span) for _, span in _find_object_texts(text)]
     verdicts = [*verdicts, *(found for part in objects for found in find_object_verdicts(part))]
-    said: set[bool] = set()
+    errors: set[bool] = set()
     are_valid: list[bool] = []
     for name, is_right, asked in verdicts:
         answer, claim = read_verdict(name), _CLAIM.search(name)
         if answer is not None:
-            said.add(answer is is_right)
+            errors.add(answer is is_right)
         elif claim is not None:
-            said.add((claim.lastgroup in ("faulty", "invalid")) is is_right)
+            errors.add((claim.lastgroup in ("faulty", "invalid")) is is_right)
         elif _VALIDITY.search(f"{name} {asked}"):
             are_valid.append(is_right)
-    return said | {not all(are_valid)} if are_valid else said
+    return errors | {not all(are_valid)} if are_valid else errors
 
 
 #: A word after the name of a field, which may be followed by a remark in brackets.
