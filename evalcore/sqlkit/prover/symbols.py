@@ -53,6 +53,8 @@ class Symbols:
 
         self.z3 = z3
         self.context = context or z3.Context()
+        # terms in a circle are given back by whatever thread collects garbage
+        z3.Z3_enable_concurrent_dec_ref(self.context.ref())
         self.dialect = dialect
         self.true = z3.BoolVal(True, self.context)
         self.false = z3.BoolVal(False, self.context)
