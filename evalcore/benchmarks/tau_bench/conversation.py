@@ -167,9 +167,9 @@ class ConversationBase(ABC):
         self._finish_reason = answer.finish_reason
         return answer
 
-    async def _tell_user(self, said: str, writes: Sequence[Any]) -> str:
-        self._says.append(said)
-        text, done = await self._user.reply(said, writes)
+    async def _tell_user(self, message: str, writes: Sequence[Any]) -> str:
+        self._says.append(message)
+        text, done = await self._user.reply(message, writes)
         self._append_messages(Message("user", replace_surrogates(text)))
         return USER_STOP if done else ""
 

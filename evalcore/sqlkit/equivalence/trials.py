@@ -140,8 +140,8 @@ def _iter_standing(
         for name, table in trial.expected.tables.items():
             if trial.rows is not None and table is not None and plain_name(name) in written:
                 columns, rows = table.columns, table.rows
-                standing = generate.add_standing_rows(schema, trial.rows, name, columns, rows)
-                yield from filter(None, [standing])
+                if standing := generate.add_standing_rows(schema, trial.rows, name, columns, rows):
+                    yield standing
 
 
 _MET = 6  # databases with what the reference adds to others
@@ -232,9 +232,8 @@ def collect_trials(
     setups = [setup for *_, setup in trials]
     observed = observe_each(engine, setups, question, question.reference, eager=True)
     for (profile, rows, _, setup), seen in zip(trials, observed, strict=True):
-        refused = not seen.ok and seen.execution.stage == "setup" and rows is not None
-        left = drop_refused_rows(engine, question, schema, rows) if refused and rows else None
-        if left is not None:
+        is_refused = not seen.ok and seen.execution.stage == "setup"
+        if is_refused and rows and (left := drop_refused_rows(engine, question, schema, rows)):
             rows, setup = left, build_setup(question, schema, left)
             seen = observe_statement(engine, setup, question, question.reference)
         if not seen.ok or seen.truncated:

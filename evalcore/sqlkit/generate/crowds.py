@@ -100,7 +100,7 @@ def generate_crowds(
     for kind in (kind for kind in kinds if kind.even or not even):
         base = fill_islands(schema, hints, kind.name, seed, _ISLANDS)
         crowd = _Crowd(schema, hints, base, kind, random.Random(f"{seed}/{kind.name}"))  # noqa: S311
-        for table in sorted(sort_by_dependency(schema), key=crowd.leads_on):
+        for table in sorted(sort_by_dependency(schema), key=crowd.holds_other_keys):
             crowd.add_rows(table)
         tables = {table.name: tuple(crowd.rows[table.name]) for table in schema.tables}
         yield drop_dangling_rows(schema, Database(kind.name, tables))
@@ -163,14 +163,14 @@ class _Crowd:
             return forms.format_moments([day])[0]
         return day + str(cell)[10:]
 
-    def leads_on(self, table: Table) -> bool:
+    def holds_other_keys(self, table: Table) -> bool:
         """Whether a column of the table holds keys of another, which must be there before."""
         return any(name == table.name for name, _ in self._targets)
 
     def _count_rows(self, table: Table) -> int:
         if all(target != table.name for target, _ in self._targets.values()):
             return self._kind.children
-        return self._kind.middle if self.leads_on(table) else self._kind.parents
+        return self._kind.middle if self.holds_other_keys(table) else self._kind.parents
 
     def add_rows(self, table: Table) -> None:
         rows, count = self.rows[table.name], self._count_rows(table)

@@ -53,7 +53,7 @@ class Symbols:
 
         self.z3 = z3
         self.context = context or z3.Context()
-        # terms in a circle are given back by whatever thread collects garbage
+        # the garbage collector may free terms from any thread
         z3.Z3_enable_concurrent_dec_ref(self.context.ref())
         self.dialect = dialect
         self.true = z3.BoolVal(True, self.context)
